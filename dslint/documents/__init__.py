@@ -1,0 +1,1 @@
+"""Text to a tree of nodes with exact spans, and back: edits by JSON Pointer."""

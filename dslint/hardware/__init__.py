@@ -1,0 +1,1 @@
+"""GPU kinds and what they can do."""

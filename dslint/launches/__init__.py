@@ -1,0 +1,1 @@
+"""Which config meets which framework, arguments, hardware, world size and release."""

@@ -1,0 +1,39 @@
+"""The unit that is checked: one config with everything that it meets, each part known or unknown (None)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from dslint.documents.tree import Document, Place
+from dslint.hardware.profiles import Profile
+from dslint.releases.release import Release
+
+Framework = Literal["deepspeed", "transformers", "accelerate", "lightning"]
+
+
+class Argument(NamedTuple):
+    """An argument beside the config (a TrainingArguments field, by its name) and where it stands.
+
+    `value` is UNKNOWN when only a run would show it. A field that is not given at all is not in the mapping, and
+    `Launch.arguments_complete` says whether its default may then be assumed.
+    """
+
+    value: Any
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One config and what it runs with. `origins` says where a fact was learned: framework, hardware, world_size, …"""
+
+    config: Document
+    release: Release
+    framework: Framework | None = None
+    hardware: Profile | None = None
+    world_size: int | None = None
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
+    arguments_complete: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, Place] = field(default_factory=dict)
