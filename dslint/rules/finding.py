@@ -1,0 +1,39 @@
+"""A rule met, with a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from dslint.documents.tree import Document, Place
+from dslint.fixing.fix import Fix
+
+Severity = Literal["info", "warning", "error"]
+
+LEVEL: dict[str, int] = {"info": 0, "warning": 1, "error": 2}
+
+
+class Related(NamedTuple):
+    """Another place that the finding rests on, with what stands there."""
+
+    place: Place
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What dslint reports. `why` is one sentence; `url` leads to the rule's page.
+
+    `document` is the config that `fix.changes` are about; None for findings outside of configs.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    place: Place
+    why: str = ""
+    url: str = ""
+    fix: Fix | None = None
+    related: tuple[Related, ...] = ()
+    document: Document | None = None
