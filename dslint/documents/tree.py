@@ -87,7 +87,8 @@ class Node:
     """A value of the tree. Scalars hold `value`; an unknown node holds UNKNOWN.
 
     `origin` is set in derived trees alone (an Accelerate YAML seen as the DeepSpeed config that it makes): the JSON
-    Pointer, in the file, of what the node was made from.
+    Pointer, in the file, of what the node was made from. `open` objects may hold more than what is written here
+    (`**options`, a later update), so nothing is known to be absent from them.
     """
 
     kind: Kind
@@ -97,6 +98,7 @@ class Node:
     members: list[Member] = field(default_factory=list)
     items: list[Node] = field(default_factory=list)
     origin: str | None = None
+    open: bool = False
 
     def member(self, key: str) -> Member | None:
         """The member that counts for `key`: the last, when it stands twice."""

@@ -1,0 +1,16 @@
+"""Checks: the conditions that a table cannot say, by the name that a rule file gives as `check:`.
+
+A check takes a launch and yields a Match for each place where it holds. It looks; it words nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from dslint.launches.launch import Launch
+from dslint.rules.match import Match
+
+Check = Callable[[Launch], Iterable[Match]]
+
+CHECKS: Final[Mapping[str, Check]] = {}

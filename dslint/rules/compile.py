@@ -1,0 +1,134 @@
+"""Rule files → the compiled rule book (JSON). Slow imports (YAML, pydantic) live here, off the path of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from dslint.rules.book import BrokenRule
+from dslint.rules.model import FixFile, RuleFile
+
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+RELEASE_FACTS = ("$release", "$version.")
+
+
+def compile_folder(folder: str, target: str | None = None) -> list[dict[str, Any]]:
+    """Every rule file below `folder`, compiled and ordered by code; written to `target` when given.
+
+    Raises:
+        BrokenRule: a file can't be read, doesn't fit the format, or repeats a code or a name.
+    """
+    rules = sorted((compiled(rule) for _, rule in rule_files(folder)), key=lambda rule: rule["code"])
+    refuse_repeats(rules)
+    if target is not None:
+        # A read-only checkout is no reason to fail: the next run compiles again.
+        with contextlib.suppress(OSError):
+            part = f"{target}.{os.getpid()}"
+            Path(part).write_text(json.dumps(rules, separators=(",", ":")), encoding="utf-8")
+            os.replace(part, target)
+    return rules
+
+
+def rule_files(folder: str) -> Iterator[tuple[Path, RuleFile]]:
+    """Each rule file below a folder, validated, in the order of their paths; rules/messages is another catalogue."""
+    for path in sorted(Path(folder).rglob("*.yaml")):
+        if path.relative_to(folder).parts[0] != "messages":
+            yield path, read_rule(path)
+
+
+def read_rule(path: Path) -> RuleFile:
+    try:
+        plain = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        return RuleFile.model_validate(plain)
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise BrokenRule(f"{path}: the rule file can't be read: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise BrokenRule(f"{path}: {where}: {first['msg']}; see docs/rules.md for the format") from error
+
+
+def refuse_repeats(rules: list[dict[str, Any]]) -> None:
+    for field in ("code", "name"):
+        seen: set[str] = set()
+        for rule in rules:
+            if rule[field] in seen:
+                raise BrokenRule(f"two rules have the {field} {rule[field]}; give one of them another")
+            seen.add(rule[field])
+
+
+def compiled(rule: RuleFile) -> dict[str, Any]:
+    """A rule with its conditions taken apart, and without what only documentation needs."""
+    cases = [compiled_conditions({**rule.when, **case}) for case in rule.any] or [compiled_conditions(rule.when)]
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity,
+        "summary": rule.summary,
+        "document": rule.document,
+        "cases": cases,
+        "check": rule.check,
+        "at": rule.at,
+        "mark": rule.mark,
+        "message": " ".join(rule.message.split()),
+        "why": first_sentence(rule.why),
+        "fixes": [compiled_fix(fix) for fix in rule.fixes],
+        "generic": rule.generic,
+    }
+
+
+def compiled_conditions(table: Mapping[str, Any]) -> list[Any]:
+    # Facts about the launch come first: they are cheapest to test, and most often decide.
+    ordered = sorted(table.items(), key=lambda item: not item[0].startswith("$"))
+    return [[split_path(path), compiled_test(path, test)] for path, test in ordered]
+
+
+def split_path(path: str) -> list[str]:
+    return [path] if path.startswith("$") else path.split(".")
+
+
+def compiled_test(path: str, test: Any) -> dict[str, Any]:
+    if path.startswith(RELEASE_FACTS) and isinstance(test, str):
+        return {"release": test}
+    if test in ("absent", "present"):
+        return {str(test): True}
+    if isinstance(test, dict):
+        return dict(test)
+    return {"is": test}
+
+
+def compiled_fix(fix: FixFile) -> dict[str, Any]:
+    changes: list[list[Any]] = [["remove", path, None] for path in fix.remove]
+    changes += [["rename", path, name] for path, name in fix.rename.items()]
+    changes += [["move", path, to] for path, to in fix.move.items()]
+    changes += [["set", path, value] for path, value in fix.set.items()]
+    return {
+        "safety": fix.safety,
+        "message": " ".join((fix.message or default_message(fix)).split()),
+        "when": compiled_conditions(fix.when),
+        "changes": changes,
+    }
+
+
+def default_message(fix: FixFile) -> str:
+    parts = [f"set {path} to {json.dumps(value)}" for path, value in fix.set.items()]
+    parts += [f"remove {path}" for path in fix.remove]
+    parts += [f"rename {path} to {name}" for path, name in fix.rename.items()]
+    parts += [f"move {path} to {to}" for path, to in fix.move.items()]
+    return ", ".join(parts)
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of `why`; it must stand alone, since a report shows just that."""
+    flat = " ".join(text.split())
+    match = re.search(r"(?<=[.!?])\s+(?=[A-Z`\"])", flat)
+    return flat[: match.start()] if match else flat

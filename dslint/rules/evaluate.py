@@ -1,0 +1,175 @@
+"""Rules on a launch → findings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from dslint.documents.tree import Document, Node, Place, find, find_member, join_pointer
+from dslint.fixing.fix import Change, Fix
+from dslint.launches.launch import Launch
+from dslint.rules.book import FixPlan, Rule
+from dslint.rules.checks import CHECKS
+from dslint.rules.conditions import ABSENT, Found, fact, holds, reach
+from dslint.rules.finding import LEVEL, Finding, Related
+from dslint.rules.match import Match
+
+FIELD: Final = re.compile(r"\{([^{}]*)\}")
+
+
+class Subject(NamedTuple):
+    """What a set of rules is about: a kind of document, and the function that gives a rule's matches on it."""
+
+    document: str
+    launch: Launch
+
+
+def findings(rules: Iterable[Rule], launch: Launch) -> list[Finding]:
+    """Every rule about configs that this launch meets, generic ones only where no sharper one speaks."""
+    sharp: list[Finding] = []
+    generic: list[Finding] = []
+    for rule in rules:
+        (generic if rule.generic else sharp).extend(meet(rule, launch))
+    return sharp + [finding for finding in generic if not told(finding, sharp)]
+
+
+def told(generic: Finding, sharp: Sequence[Finding]) -> bool:
+    """Does a sharper rule already say it, at this place and at least as loud?"""
+    return any(
+        finding.place.pointer == generic.place.pointer and LEVEL[finding.severity] >= LEVEL[generic.severity]
+        for finding in sharp
+    )
+
+
+def meet(rule: Rule, launch: Launch) -> Iterator[Finding]:
+    for case in rule.cases:
+        met = False
+        for paths in holds(case, launch):
+            for match in matches_of(rule, launch, paths):
+                met = True
+                yield worded(rule, launch, match, paths)
+        if met:
+            return
+
+
+def matches_of(rule: Rule, launch: Launch, paths: Mapping[str, Found]) -> Iterable[Match]:
+    if rule.check is not None:
+        return CHECKS[rule.check](launch)
+    found = place_of(rule.at, launch, paths)
+    return (Match(found.pointer, values={"key": found.key}),)
+
+
+def place_of(at: str, launch: Launch, paths: Mapping[str, Found]) -> Found:
+    """Where `at` points: a path of the conditions, with what their `*` met, or any other path of the config."""
+    if at in paths:
+        return paths[at]
+    star = next((found.key for path, found in paths.items() if "*" in path.split(".")), "")
+    parts = [star if part == "*" else part for part in at.split(".")] if at else []
+    found = reach(launch.config.root, parts)
+    return found._replace(key=star or (parts[-1] if parts else ""))
+
+
+def worded(rule: Rule, launch: Launch, match: Match, paths: Mapping[str, Found]) -> Finding:
+    def value(field: re.Match[str]) -> str:
+        return field_text(field.group(1), rule, launch, match, paths)
+
+    document = launch.config
+    place = match.place or place_at(document, match.pointer or "", match.mark or rule.mark)
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity,
+        message=FIELD.sub(value, match.message or rule.message),
+        place=place,
+        why=rule.why,
+        url=rule.url,
+        fix=match.fix or planned_fix(rule, launch, match, value),
+        related=match.related,
+        document=document,
+    )
+
+
+def field_text(name: str, rule: Rule, launch: Launch, match: Match, paths: Mapping[str, Found]) -> str:
+    """What stands for `{name}` in a message: a value of the match, a fact, or a config value as the file spells it."""
+    if name in match.values:
+        return str(match.values[name])
+    if name == "release":
+        return launch.release.name
+    if name in ("framework", "world_size", "hardware") or name.startswith(("argument.", "hardware.", "version.")):
+        known = fact("$hardware.title" if name == "hardware" else f"${name}", launch)
+        return "" if known is ABSENT else str(known)
+    if name == "value":
+        return spelled(launch.config, find(launch.config.root, match.pointer or ""))
+    return spelled(launch.config, place_of(name, launch, paths).node)
+
+
+def spelled(document: Document, node: Node | None) -> str:
+    """A value as it stands in the file, on one line and not too long."""
+    if node is None:
+        return "nothing"
+    text = " ".join(document.source.text[node.start : node.end].split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def place_at(document: Document, pointer: str, mark: str) -> Place:
+    """The span of a key, a value or both; for what is absent, the key of the nearest object that lacks it."""
+    member = find_member(document.root, pointer)
+    node = member.node if member else find(document.root, pointer)
+    shown = pointer
+    if node is not None and node.origin is not None:
+        shown = node.origin
+    if member is not None:
+        start = member.node.start if mark == "value" else member.key_start
+        end = member.key_end if mark == "key" else member.node.end
+        return Place(document.source, start, end, shown)
+    if node is not None and pointer:
+        return Place(document.source, node.start, node.end, shown)
+    return anchor(document, pointer)
+
+
+def anchor(document: Document, pointer: str) -> Place:
+    parent = pointer
+    while parent:
+        parent = parent.rpartition("/")[0]
+        member = find_member(document.root, parent)
+        if member is not None:
+            return Place(document.source, member.key_start, member.key_end, pointer)
+    start = document.root.start
+    return Place(document.source, start, min(start + 1, len(document.source.text)), pointer)
+
+
+def planned_fix(rule: Rule, launch: Launch, match: Match, value: Callable[[re.Match[str]], str]) -> Fix | None:
+    if launch.config.derived:
+        return None
+    for plan in rule.fixes:
+        if next(iter(holds(plan.when, launch)), None) is not None:
+            return Fix(plan.safety, FIELD.sub(value, plan.message), changes_of(plan, launch, match))  # type: ignore[arg-type]
+    return None
+
+
+def changes_of(plan: FixPlan, launch: Launch, match: Match) -> tuple[Change, ...]:
+    return tuple(change_of(op, path, value, launch, match) for op, path, value in plan.changes)
+
+
+def change_of(op: str, path: str, value: Any, launch: Launch, match: Match) -> Change:
+    """A planned change on this config: dotted paths become pointers, `=path` the value that stands there."""
+    pointer = pointer_of(path, launch, match)
+    if op == "move":
+        value = pointer_of(value, launch, match)
+    elif isinstance(value, str) and value.startswith("="):
+        node = find(launch.config.root, pointer_of(value[1:], launch, match))
+        value = None if node is None else node.plain()
+    return Change(op, pointer, value)  # type: ignore[arg-type]
+
+
+def pointer_of(path: str, launch: Launch, match: Match) -> str:
+    """`@` is the place of the match; `*` is the key that the rule's `*` met."""
+    if path == "@":
+        return match.pointer or ""
+    key = str(match.values.get("key", ""))
+    found = reach(launch.config.root, [key if part == "*" else part for part in path.split(".")])
+    return found.pointer
+
+
+__all__ = ["Related", "findings", "join_pointer", "meet", "place_at"]
