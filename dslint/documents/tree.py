@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 Kind = Literal["object", "array", "string", "number", "boolean", "null", "unknown"]
-Syntax = Literal["json", "yaml", "python"]
-Dialect = Literal["deepspeed", "accelerate", "training", "neox"]
+Syntax = Literal["json", "yaml", "python", "shell"]
+Dialect = Literal["deepspeed", "accelerate", "training", "neox", "script", "program", "launch"]
 
 
 class Unknown:

@@ -1,0 +1,67 @@
+"""The command line: `dslint [PATHS]` is `dslint check [PATHS]`; other commands are imported when they are called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+from dslint import __version__
+
+# Name → module and the sentence that `dslint --help` shows, so that help imports no command.
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "check": ("dslint.cli.check", "Check configs and launches (the default)."),
+    "rule": ("dslint.cli.rule", "Explain a rule, or list all of them."),
+    "schema": ("dslint.cli.schema", "Print the JSON Schema of a DeepSpeed release."),
+    "hardware": ("dslint.cli.hardware", "List the GPU kinds, or detect this machine's."),
+    "init": ("dslint.cli.init", "Write a config that is right for a machine."),
+    "diagnose": ("dslint.cli.diagnose", "Find the cause of a failed run in its log."),
+}
+
+
+class Commands(click.Group):
+    """A group whose commands are imported on demand, and whose first argument may be a path."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version")):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dslint")
+def cli() -> None:
+    """The linter and auto-fixer for DeepSpeed training.
+
+    dslint [OPTIONS] [PATHS]... is short for dslint check; see dslint check --help for its options.
+    """
+
+
+def main() -> None:
+    """The entry point: runs the command, and turns what only the system can cause into one line and status 2."""
+    try:
+        cli(prog_name="dslint")
+    except BrokenPipeError:
+        # The reader went away (`dslint | head`); there is nobody left to tell.
+        sys.stderr.close()
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
