@@ -99,7 +99,7 @@ def split_path(path: str) -> list[str]:
 def compiled_test(path: str, test: Any) -> dict[str, Any]:
     if path.startswith(RELEASE_FACTS) and isinstance(test, str):
         return {"release": test}
-    if test in ("absent", "present"):
+    if test in ("absent", "present", "unknown") and (test != "unknown" or path.startswith("$")):
         return {str(test): True}
     if isinstance(test, dict):
         return dict(test)

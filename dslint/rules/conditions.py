@@ -181,8 +181,8 @@ def fact_holds(name: str, test: Mapping[str, Any], launch: Launch) -> bool:
     if name == "$release":
         return matches(launch.release, test["release"])
     value = fact(name, launch)
-    if value is UNKNOWN:
-        return False
+    if value is UNKNOWN or "unknown" in test:
+        return value is UNKNOWN and "unknown" in test
     if name.startswith("$version."):
         release = parse_version(value) if isinstance(value, str) else None
         return release is not None and "release" in test and matches(release, test["release"])
