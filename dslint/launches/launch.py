@@ -37,3 +37,5 @@ class Launch:
     arguments_complete: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, Place] = field(default_factory=dict)
+    # What several checks work out from the same launch, kept so that it is worked out once.
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)

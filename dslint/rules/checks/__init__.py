@@ -9,8 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from dslint.launches.launch import Launch
+from dslint.rules.checks import batch
 from dslint.rules.match import Match
 
 Check = Callable[[Launch], Iterable[Match]]
 
-CHECKS: Final[Mapping[str, Check]] = {}
+CHECKS: Final[Mapping[str, Check]] = {
+    "batch-equation": batch.equation,
+    "batch-impossible": batch.impossible,
+    "batch-missing": batch.missing,
+    "batch-not-positive": batch.not_positive,
+}

@@ -1,0 +1,140 @@
+"""The batch equation: train_batch_size = micro batch x accumulation steps x world size.
+
+The arithmetic is DeepSpeedConfig._set_batch_related_parameters' own, floor divisions included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from dslint.documents.tree import Node
+from dslint.launches.launch import Launch
+from dslint.rules.conditions import FILLS_AUTO, as_number
+from dslint.rules.finding import Related
+from dslint.rules.match import Match
+
+TRAIN: Final = "train_batch_size"
+MICRO: Final = "train_micro_batch_size_per_gpu"
+STEPS: Final = "gradient_accumulation_steps"
+KEYS: Final = (TRAIN, MICRO, STEPS)
+
+
+class Batch(NamedTuple):
+    """The three numbers as the file gives them; None where a key is absent (or null, which the engine reads alike)."""
+
+    train: float | None
+    micro: float | None
+    steps: float | None
+
+
+def equation(launch: Launch) -> Iterator[Match]:
+    """The three numbers don't fit the known world size."""
+    batch = read_batch(launch)
+    world = launch.world_size
+    if batch is None or world is None or world < 1 or not possible(batch):
+        return
+    train, micro, steps = solve(batch, world)
+    if train == micro * steps * world and min(train, micro, steps) > 0:
+        return
+    key = TRAIN if batch.train is not None else MICRO
+    yield Match(
+        f"/{key}",
+        values={"sum": spoken(train, micro, steps, world), "hint": hint(batch, world)},
+        related=learned(launch),
+    )
+
+
+def impossible(launch: Launch) -> Iterator[Match]:
+    """The numbers fit no world size at all."""
+    batch = read_batch(launch)
+    if batch is None or possible(batch) or min(n for n in batch if n is not None) <= 0:
+        return
+    given = " and ".join(f"{key} {n:g}" for key, n in zip(KEYS, batch, strict=True) if n is not None)
+    yield Match(f"/{TRAIN}", values={"given": given})
+
+
+def missing(launch: Launch) -> Iterator[Match]:
+    """Bare DeepSpeed is told neither the train batch size nor the micro batch size."""
+    root = launch.config.root
+    if root.kind != "object" or root.open:
+        return
+    if all(is_nothing(root.get(key)) for key in (TRAIN, MICRO)):
+        yield Match(f"/{MICRO}")
+
+
+def not_positive(launch: Launch) -> Iterator[Match]:
+    """A batch number that is 0 or below."""
+    for key in KEYS:
+        node = launch.config.root.get(key)
+        number = None if node is None or node.kind != "number" else as_number(node.value)
+        if number is not None and number <= 0:
+            yield Match(f"/{key}", values={"key": key})
+
+
+def read_batch(launch: Launch) -> Batch | None:
+    """The numbers, or None where one of them is not known, is no number, or would be filled by the framework."""
+    root = launch.config.root
+    if root.kind != "object" or root.open or root.get("sequence_parallel_size") is not None:
+        return None
+    found: list[float | None] = []
+    for key in KEYS:
+        node = root.get(key)
+        if is_nothing(node):
+            # The Trainer and Accelerate put their own number where a key is missing.
+            if launch.framework in FILLS_AUTO and key != TRAIN:
+                return None
+            found.append(None)
+        elif node is not None and node.kind == "number" and not isinstance(node.value, bool):
+            found.append(node.value)
+        else:
+            return None
+    batch = Batch(*found)
+    return None if batch.train is None and batch.micro is None else batch
+
+
+def is_nothing(node: Node | None) -> bool:
+    return node is None or node.kind == "null"
+
+
+def solve(batch: Batch, world: int) -> tuple[float, float, float]:
+    """What the engine makes of the numbers; a 0 that it would divide by gives a 0, which never fits."""
+    train, micro, steps = batch
+    if train is not None and micro is not None:
+        return train, micro, steps if steps is not None else over(over(train, micro), world)
+    if train is not None:
+        each = over(train, world)
+        return (train, each, 1) if steps is None else (train, over(each, steps), steps)
+    assert micro is not None
+    return micro * (steps or 1) * world, micro, 1 if steps is None else steps
+
+
+def over(number: float, by: float) -> float:
+    return number // by if by else 0
+
+
+def possible(batch: Batch) -> bool:
+    """Does some world size fit? One GPU is the most forgiving, but for three given numbers any multiple will do."""
+    if any(n is not None and n <= 0 for n in batch):
+        return False
+    if None not in batch:
+        return batch.train % (batch.micro * batch.steps) == 0  # type: ignore[operator]
+    train, micro, steps = solve(batch, 1)
+    return train == micro * steps
+
+
+def spoken(train: float, micro: float, steps: float, world: int) -> str:
+    return f"{train:g} is not {micro:g} x {steps:g} x {world}"
+
+
+def hint(batch: Batch, world: int) -> str:
+    if batch.micro is not None and batch.steps is not None:
+        return f"{batch.micro * batch.steps * world:g} would fit"
+    return f"it has to be a multiple of {(batch.micro or 1) * (batch.steps or 1) * world:g}"
+
+
+def learned(launch: Launch) -> tuple[Related, ...]:
+    place = launch.origins.get("world_size")
+    return () if place is None else (Related(place, f"{launch.world_size} GPUs are asked for here"),)
+
+

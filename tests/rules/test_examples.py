@@ -1,0 +1,33 @@
+"""Every rule's examples hold: what is bad is found, what is fixed is so, what is good is left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from dslint.rules import book
+from dslint.rules.compile import rule_files
+from dslint.rules.examples import faults
+
+ROOT = Path(__file__).parents[2]
+RULES = [rule for _, rule in rule_files(str(ROOT / "rules"))]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_the_examples_of_a_rule_hold(rule):
+    assert list(faults(rule, book.load())) == []
+
+
+@pytest.mark.parametrize(("path", "rule"), list(rule_files(str(ROOT / "rules"))), ids=lambda x: getattr(x, "name", ""))
+def test_a_rule_file_bears_its_rules_name(path, rule):
+    assert path.stem == rule.name
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_shows_what_it_finds_and_what_it_leaves_alone(rule):
+    assert any(example.bad for example in rule.examples)
+    assert any(example.good for example in rule.examples)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.fix], ids=lambda rule: rule.name)
+def test_a_rule_with_a_fix_shows_it(rule):
+    assert any(example.fixed for example in rule.examples)
