@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from dslint.launches.launch import Launch
-from dslint.rules.checks import batch
+from dslint.rules.checks import batch, precision
 from dslint.rules.match import Match
 
 Check = Callable[[Launch], Iterable[Match]]
@@ -19,4 +19,6 @@ CHECKS: Final[Mapping[str, Check]] = {
     "batch-impossible": batch.impossible,
     "batch-missing": batch.missing,
     "batch-not-positive": batch.not_positive,
+    "loss-scale-no-room": precision.no_room,
+    "loss-scale-key-in-bf16": precision.loss_scale_key_in_bf16,
 }

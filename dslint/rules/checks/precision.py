@@ -1,0 +1,50 @@
+"""Loss scaling, where a table of conditions does not say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from dslint.launches.launch import Launch
+from dslint.rules.conditions import as_number, reach
+from dslint.rules.match import Match
+
+# Keys of the fp16 block that are about the loss scale, and mean nothing in bf16's.
+LOSS_SCALE_KEYS: Final = (
+    "loss_scale",
+    "initial_scale_power",
+    "loss_scale_window",
+    "hysteresis",
+    "consecutive_hysteresis",
+    "min_loss_scale",
+)
+# DeepSpeed's own defaults (runtime/precision_config.py).
+INITIAL_SCALE_POWER: Final = 16
+MIN_LOSS_SCALE: Final = 1
+
+
+def no_room(launch: Launch) -> Iterator[Match]:
+    """Dynamic scaling whose floor is at or above its start."""
+    loss_scale = number_at(launch, "loss_scale", 0)
+    power = number_at(launch, "initial_scale_power", INITIAL_SCALE_POWER)
+    floor = number_at(launch, "min_loss_scale", MIN_LOSS_SCALE)
+    if loss_scale != 0 or power is None or floor is None or not -1000 < power < 1000:
+        return
+    start = 2.0**power
+    if floor >= start:
+        given = reach(launch.config.root, ("fp16", "min_loss_scale")).node is not None
+        key = "min_loss_scale" if given else "initial_scale_power"
+        yield Match(f"/fp16/{key}", values={"floor": f"{floor:g}", "start": f"{start:g}"})
+
+
+def number_at(launch: Launch, key: str, default: float) -> float | None:
+    """A number of the fp16 block; its default where it is absent, None where it is no number."""
+    node = reach(launch.config.root, ("fp16", key)).node
+    return default if node is None else as_number(node.value)
+
+
+def loss_scale_key_in_bf16(launch: Launch) -> Iterator[Match]:
+    block = reach(launch.config.root, ("bf16",))
+    for member in () if block.node is None else block.node.members:
+        if member.key in LOSS_SCALE_KEYS:
+            yield Match(f"{block.pointer}/{member.key}", values={"key": member.key})
