@@ -10,11 +10,12 @@ class Profile(NamedTuple):
 
     `memory` holds the sizes that it is sold with, in GB, for one device; empty when that is not known.
 
-    `bf16` and `fp16` say that the device computes in the format and that DeepSpeed's `is_bf16_supported()` and
-    `is_fp16_supported()` accept it. They differ in two places: since PyTorch 2.4 `torch.cuda.is_bf16_supported()`
-    is true on GPUs before Ampere too, which only emulate bf16 (here: False), and DeepSpeed refuses fp16 below
-    compute capability 7.0 (here: False, though a P100 can). `fp16` is None where it depends on the machine: a CPU
-    has it with AVX512-FP16 alone. `note` says what else to know, in a sentence.
+    `bf16` and `fp16` say that the device computes in the format and that DeepSpeed's `is_bf16_supported()`
+    and `is_fp16_supported()` accept it. The two differ twice: a recent PyTorch answers
+    `torch.cuda.is_bf16_supported()` with True on GPUs before Ampere too, which only emulate bf16 (here:
+    False), and DeepSpeed refuses fp16 below compute capability 7.0 (here: False, though a P100 can). `fp16`
+    is None where it depends on the machine: a CPU has it with AVX512-FP16 alone. `note` says what else to
+    know, in a sentence.
     """
 
     name: str
