@@ -901,7 +901,7 @@ class _Reader:
             if text is UNKNOWN:
                 node.kind = "unknown"
             kind, message = self.describe(word, text, swallows)
-            constant = (whole if self.alone else raw).strip(" \t") in _CONSTANTS
+            constant = whole.strip(" \t") in _CONSTANTS
             self.note(kind, pos, node.end, message, NONE if constant else JSON, self.child_pointer())
             return node, pos + len(whole)
         cut = re.search(r"[ \t]+(?=\")", raw)
