@@ -1,4 +1,4 @@
-"""What stays of a finding when lines move, for baselines and for services that follow findings between pushes."""
+"""What stays of a finding when lines move: for baselines, and for services that follow findings over time."""
 
 from __future__ import annotations
 

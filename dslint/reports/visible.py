@@ -1,6 +1,6 @@
 """Text from files and their names, made harmless: nothing unseen reaches a terminal, log or annotation.
 
-A config is untrusted text in a pull request. An escape sequence in it could repaint the terminal, a bidirectional
+A config is untrusted text from a pull request. An escape sequence could repaint the terminal, a bidirectional
 control show another order than the engine reads, a zero-width space make two different keys look the same.
 """
 
