@@ -76,7 +76,7 @@ def is_config(document: Document) -> bool:
     root = document.root
     named = NAMED.search(os.path.basename(document.source.path)) is not None
     if root.kind != "object":
-        return named and bool(document.source.text.strip())
+        return named
     keys = {member.key for member in root.members}
     if keys & FOREIGN:
         return False
