@@ -1,0 +1,151 @@
+"""Files ↔ texts: nothing that is read hangs or is guessed at, nothing that is written leaves half a file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from dslint.documents.tree import Source
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Unreadable(Exception):
+    """A file that no text can be had of; the message is one sentence that names it."""
+
+
+class Unwritable(Exception):
+    """A file that was left as it was; the message is one sentence that names it."""
+
+
+def read(path: str | os.PathLike[str], shown: str) -> Source:
+    """The text of a file, its line ends and byte order mark kept. `shown` is the path as messages name it.
+
+    Raises:
+        Unreadable: it is missing, no regular file, closed to this user, larger than MAX_BYTES, or no UTF-8 text.
+    """
+    return Source(shown, _decode(_read_bytes(path, shown), shown))
+
+
+def _read_bytes(path: str | os.PathLike[str], shown: str) -> bytes:
+    # Without O_NONBLOCK, opening a FIFO waits for a writer.
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    )
+    try:
+        status = os.stat(path)
+        _check(status, shown)
+        descriptor = os.open(path, flags)
+        with open(descriptor, "rb") as file:  # noqa: PTH123 (a descriptor, not a path)
+            _check(os.fstat(descriptor), shown)
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"{shown} cannot be read: {_reason(error)}") from None
+    if len(data) > MAX_BYTES:
+        raise Unreadable(_too_big(shown))
+    return data
+
+
+def _check(status: os.stat_result, shown: str) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise Unreadable(f"{shown} is a folder, not a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable(f"{shown} is no regular file (a pipe, a socket or a device)")
+    if status.st_size > MAX_BYTES:
+        raise Unreadable(_too_big(shown))
+
+
+def _too_big(shown: str) -> str:
+    return f"{shown} is larger than {MAX_BYTES // 1024 // 1024} MB, which no config is"
+
+
+def _decode(data: bytes, shown: str) -> str:
+    if data.startswith(_UTF16):
+        raise Unreadable(f"{shown} is UTF-16 text; save it as UTF-8, as the loaders read it")
+    if b"\0" in data:
+        raise Unreadable(f"{shown} is no text: it has a NUL byte at offset {data.index(0)}")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        byte = data[error.start]
+        raise Unreadable(
+            f"{shown} is no UTF-8 text: byte 0x{byte:02x} in row {row} (offset {error.start})"
+        ) from None
+
+
+def write(path: str | os.PathLike[str], old_text: str, new_text: str) -> None:
+    """Replace a file's text in one step: whoever reads it sees the old text or the new one, never a part.
+
+    Mode and owner stay; of a symbolic link, the file that it names is replaced.
+
+    Raises:
+        Unwritable: the file no longer holds `old_text`, or the system refused a step; the file is as it was.
+    """
+    shown = os.fspath(path)
+    try:
+        target = Path(path).resolve(strict=True)
+        if _read_bytes(target, shown) != old_text.encode("utf-8"):
+            raise Unwritable(f"{shown} was not written: it has changed since it was read")
+        if not os.access(target, os.W_OK):
+            raise Unwritable(f"{shown} was not written: it is read-only")
+        _replace(target, new_text.encode("utf-8"))
+    except Unreadable as error:
+        raise Unwritable(f"{shown} was not written: {error}") from None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise Unwritable(f"{shown} was not written: {_reason(error)}") from None
+
+
+def _replace(target: Path, data: bytes) -> None:
+    # Imported here: a run that writes nothing needs no temporary files.
+    from tempfile import mkstemp
+
+    status = target.stat()
+    descriptor, name = mkstemp(prefix=f".{target.name[:100]}.", suffix=".dslint", dir=target.parent)
+    temporary = Path(name)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor, not a path)
+            file.write(data)
+            file.flush()
+            _take_after(descriptor, temporary, status)
+            os.fsync(descriptor)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _take_after(descriptor: int, temporary: Path, status: os.stat_result) -> None:
+    """Owner first: changing it clears the set-user-id bit. A file of another owner is not taken over silently."""
+    if hasattr(os, "fchown"):
+        mine = os.fstat(descriptor)
+        if (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+    temporary.chmod(stat.S_IMODE(status.st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last. Some file systems cannot; the data is in place all the same."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def _reason(error: Exception) -> str:
+    """What the system said, without its number and path."""
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error) or type(error).__name__).lower()
