@@ -1,0 +1,72 @@
+"""What somebody meant by a key that is not there: near spellings, and the other places that a key stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dslint.documents.tree import join_pointer
+
+Schema = Mapping[str, Any]
+
+TOO_COMMON = 3
+"""A key that stands in more places than this (enabled, type, …) names no place."""
+
+
+def places_of_keys(schema: Schema) -> dict[str, list[str]]:
+    """Key → the pointers at which the schema has it, blocks before what is in them."""
+    places: dict[str, list[str]] = {}
+    level: list[tuple[str, Schema]] = [("", schema)]
+    while level:
+        below: list[tuple[str, Schema]] = []
+        for pointer, block in level:
+            for key, entry in block.get("properties", {}).items():
+                here = join_pointer(pointer, key)
+                if "x-removed" not in entry:
+                    places.setdefault(key, []).append(here)
+                    below.append((here, entry))
+        level = below
+    return places
+
+
+def nearest(word: str, candidates: Iterable[str]) -> list[str]:
+    """The candidates that a slip of the keyboard away from `word`, best first, at most three; none when all are far.
+
+    One slip in a word of up to five letters, one more for each four letters beyond, never more than four. A word
+    that is a candidate with a known prefix or suffix more or less counts as one slip.
+    """
+    limit = min(4, max(1, (len(word) - 2) // 4 + 1)) if len(word) > 2 else 0
+    plain = _plain(word)
+    scored = []
+    for candidate in candidates:
+        other = _plain(candidate)
+        if plain == other:
+            scored.append((0, candidate))
+        elif abs(len(plain) - len(other)) <= limit:
+            slips = distance(plain, other, limit)
+            if slips <= limit:
+                scored.append((slips, candidate))
+    scored.sort()
+    best = scored[0][0] if scored else 0
+    return [candidate for slips, candidate in scored if slips <= best + 1][:3]
+
+
+def distance(left: str, right: str, limit: int) -> int:
+    """How many letters to put in, take out, change or swap with their neighbour; `limit` + 1 when more than that."""
+    before: list[int] = []
+    last = list(range(len(right) + 1))
+    for row, letter in enumerate(left, 1):
+        now = [row] + [0] * len(right)
+        for column, other in enumerate(right, 1):
+            cost = min(last[column] + 1, now[column - 1] + 1, last[column - 1] + (letter != other))
+            if row > 1 and column > 1 and letter == right[column - 2] and left[row - 2] == other:
+                cost = min(cost, before[column - 2] + 1)
+            now[column] = cost
+        if min(now) > limit:
+            return limit + 1
+        before, last = last, now
+    return last[-1]
+
+
+def _plain(word: str) -> str:
+    return word.strip().lower().replace("-", "_").replace(" ", "_")

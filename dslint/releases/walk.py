@@ -1,0 +1,430 @@
+"""A config's tree held against a release's schema: what that release refuses, ignores, or reads otherwise than meant.
+
+`jsonschema` is the reference: a config has a refused violation exactly when its plain value is not valid (tests hold the
+two together). The walk also says what JSON Schema cannot: which key was meant, where it belongs, when it came or went.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from dslint.documents.tree import Member, Node, join_pointer
+from dslint.releases.names import TOO_COMMON, nearest, places_of_keys
+from dslint.releases.schema import Schema
+
+ViolationKind = Literal[
+    "unknown-key",
+    "comment-key",
+    "foreign-key",
+    "misplaced-key",
+    "removed-key",
+    "future-key",
+    "deprecated-key",
+    "alias-conflict",
+    "wrong-type",
+    "out-of-range",
+    "not-allowed",
+    "quoted-number",
+    "quoted-boolean",
+    "missing-key",
+]
+
+
+class Violation(NamedTuple):
+    """What is wrong at a place. `refused`: DeepSpeedConfig stops at it; else it runs, ignoring or reading it somehow.
+
+    `member` is the key with its value (None for an array's item). `details`, by kind:
+
+    - unknown-key: suggestions (keys of the same block, best first; may be empty)
+    - comment-key: a comment in a block that refuses unknown keys
+    - foreign-key: framework ("transformers", "accelerate", …) that has an argument of this name
+    - misplaced-key: right_places (pointers, the likeliest first)
+    - removed-key: since (the first release without it), until (the last with it), replaced_by (pointer or None), reason
+    - future-key: since (the first release that has it)
+    - deprecated-key: replaced_by (pointer or None), value (the new key's value) when it can be told
+    - alias-conflict: other (the key that it stands beside), other_pointer
+    - wrong-type: expected, got, nullable; reads_as when the release reads the value as another one
+    - out-of-range: minimum, maximum, exclusive_minimum, exclusive_maximum (those that there are)
+    - not-allowed: allowed (values), suggestions
+    - quoted-number, quoted-boolean: reads_as (what the release makes of the text), meant (the value without quotes)
+    - missing-key: key (a key that the block must have)
+    """
+
+    kind: ViolationKind
+    pointer: str
+    refused: bool
+    node: Node
+    member: Member | None
+    details: Mapping[str, Any]
+
+
+Auto = Container[str] | Callable[[str], bool]
+
+_COMMENT = re.compile(r"_|//|#|\$schema$|comments?$|//?dslint", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+_TRUE = frozenset(("true", "yes", "on", "y", "t", "1"))
+_FALSE = frozenset(("false", "no", "off", "n", "f", "0"))
+
+
+def walk(schema: Schema, root: Node, auto: Auto = frozenset()) -> list[Violation]:
+    """Every violation in a config, in the order of the text.
+
+    `auto` holds the pointers (or tells by a function) at which "auto" is resolved before DeepSpeed reads the value.
+    An unknown node violates nothing, whatever stands there; its key may.
+    """
+    found: list[Violation] = []
+    if root.kind == "object":
+        told = auto if callable(auto) else auto.__contains__
+        _Walk(schema, root, told, found).block(schema, root, "")
+        found.sort(key=lambda violation: violation.member.key_start if violation.member else violation.node.start)
+    return found
+
+
+def is_comment(key: str) -> bool:
+    """Whether a key is one that people write comments under ("_comment", "//", "#…"); such keys are no mistake."""
+    return _COMMENT.match(key) is not None
+
+
+class _Walk:
+    """One pass over one config; `places` is made on the first unknown key."""
+
+    def __init__(self, schema: Schema, root: Node, auto: Callable[[str], bool], found: list[Violation]) -> None:
+        self.schema = schema
+        self.root = root
+        self.auto = auto
+        self.found = found
+        self._places: dict[str, list[str]] | None = None
+
+    @property
+    def defs(self) -> Mapping[str, Schema]:
+        defs: Mapping[str, Schema] = self.schema.get("$defs", {})
+        return defs
+
+    @property
+    def places(self) -> dict[str, list[str]]:
+        if self._places is None:
+            self._places = places_of_keys(self.schema)
+        return self._places
+
+    def add(
+        self, kind: ViolationKind, pointer: str, refused: bool, node: Node, member: Member | None, **details: Any
+    ) -> None:
+        self.found.append(Violation(kind, pointer, refused, node, member, details))
+
+    def block(self, schema: Schema, node: Node, pointer: str) -> None:
+        """An object's keys, then their values."""
+        properties = schema.get("properties", {})
+        members = {member.key: member for member in node.members}
+        for key, member in members.items():
+            here = join_pointer(pointer, key)
+            entry = properties.get(key)
+            if entry is not None:
+                self.key(schema, entry, here, member)
+            else:
+                self.unknown(schema, here, member)
+        for key in schema.get("required", ()):
+            if key not in members:
+                self.add("missing-key", join_pointer(pointer, key), True, node, None, key=key)
+        for left, right in schema.get("x-conflicts", ()):
+            self.conflict(schema, pointer, members.get(left), members.get(right))
+
+    def key(self, schema: Schema, entry: Schema, pointer: str, member: Member) -> None:
+        if "x-removed" in entry:
+            details = {"since": entry["x-removed"], "until": entry.get("x-until"), "reason": entry.get("x-reason")}
+            replaced = entry.get("x-replaced-by")
+            self.add("removed-key", pointer, True, member.node, member, replaced_by=replaced, **details)
+            return
+        if entry.get("deprecated"):
+            details = {"replaced_by": entry.get("x-replaced-by")}
+            value = _replacement(entry, member.node)
+            if value is not None:
+                details["value"] = value[0]
+            self.add("deprecated-key", pointer, False, member.node, member, **details)
+        self.value(entry, member.node, pointer, member)
+
+    def unknown(self, schema: Schema, pointer: str, member: Member) -> None:
+        """A key that this release does not have here: for which reason, and whether the release minds."""
+        key, node = member.key, member.node
+        mode = schema.get("x-unknown", "free")
+        if mode == "free":
+            return
+        dropped = schema.get("x-auto") == "dropped" and node.kind == "string" and node.value == "auto"
+        refused = mode == "refused" and not dropped
+        absent = schema.get("x-absent", {}).get(key)
+        if absent is not None:
+            until = absent.get("until")
+            if until is not None and self.is_past(until):
+                self.add("removed-key", pointer, refused, node, member, since=absent["gone"], until=until,
+                         replaced_by=absent.get("replaced_by"), reason=None)
+            else:
+                self.add("future-key", pointer, refused, node, member, since=absent["since"])
+        elif is_comment(key):
+            if refused:
+                self.add("comment-key", pointer, True, node, member)
+        else:
+            self.stranger(schema, pointer, member, refused)
+
+    def is_past(self, until: str) -> bool:
+        here = tuple(map(int, self.schema["x-release"].split(".")))
+        return tuple(map(int, until.split("."))) < here
+
+    def stranger(self, schema: Schema, pointer: str, member: Member, refused: bool) -> None:
+        """A key that no release has here."""
+        key, node = member.key, member.node
+        keys = _keys(schema)
+        meant = self.schema.get("x-wrong-names", {}).get(key, ())
+        parent = pointer[: pointer.rindex("/")]
+        near = [name for name in meant if name.startswith(parent + "/") and "/" not in name[len(parent) + 1 :]]
+        if near:
+            suggestions = [name[len(parent) + 1 :] for name in near]
+            self.add("unknown-key", pointer, refused, node, member, suggestions=suggestions)
+            return
+        if not meant:
+            close = nearest(key, keys)
+            if close:
+                self.add("unknown-key", pointer, refused, node, member, suggestions=close)
+                return
+            there = self.places.get(key, [])
+            meant = there if len(there) <= TOO_COMMON else ()
+        if meant:
+            self.add("misplaced-key", pointer, refused, node, member, right_places=list(meant))
+            return
+        for framework, names in self.schema.get("x-foreign", {}).items():
+            if key in names:
+                self.add("foreign-key", pointer, refused, node, member, framework=framework)
+                return
+        self.add("unknown-key", pointer, refused, node, member, suggestions=[])
+
+    def conflict(self, schema: Schema, pointer: str, left: Member | None, right: Member | None) -> None:
+        """Two keys that this release takes alone and refuses together."""
+        if left is None or right is None:
+            return
+        for member in (left, right):
+            if member.node.kind == "unknown" or (member.node.kind == "string" and member.node.value == "auto"):
+                return
+        here = join_pointer(pointer, left.key)
+        other = join_pointer(pointer, right.key)
+        self.add("alias-conflict", here, True, left.node, left, other=right.key, other_pointer=other)
+
+    def value(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
+        if node.kind == "unknown":
+            return
+        if node.kind == "string" and node.value == "auto" and self.auto(pointer):
+            return
+        if node.kind == "object" and ("properties" in entry or "x-unknown" in entry):
+            self.block(entry, node, pointer)
+            return
+        items = entry.get("items")
+        if node.kind == "array" and items is not None and "array" in entry.get("type", ()):
+            for index, item in enumerate(node.items):
+                self.value(items, item, join_pointer(pointer, index), None)
+            return
+        if valid(entry, node, self.defs):
+            self.soft(entry, node, pointer, member)
+        else:
+            self.refuse(entry, node, pointer, member)
+
+    def kind_of(self, entry: Schema) -> tuple[str, bool, Schema]:
+        """What kind of value an entry is for, whether null will do, and its definition."""
+        name = entry.get("$ref", "")[len("#/$defs/") :] or entry.get("x-expects") or _kind_from_type(entry)
+        definition = self.defs.get(name, entry) if "$ref" in entry else entry
+        return name.rstrip("?"), name.endswith("?"), definition
+
+    def refuse(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
+        kind, nullable, definition = self.kind_of(entry)
+        allowed = entry.get("x-allowed") or definition.get("x-allowed")
+        typed = {key: part for key, part in entry.items() if key not in _BOUNDS}
+        if any(key in entry for key in _BOUNDS) and valid(typed, node, self.defs):
+            bounds = {_BOUNDS[key]: entry[key] for key in _BOUNDS if key in entry and _BOUNDS[key]}
+            self.add("out-of-range", pointer, True, node, member, **bounds)
+        elif allowed is not None:
+            words = [word for word in allowed if isinstance(word, str)]
+            suggestions = nearest(node.value, words) if node.kind == "string" else []
+            self.add("not-allowed", pointer, True, node, member, allowed=list(allowed), suggestions=suggestions)
+        else:
+            expected = entry.get("x-expects", kind)
+            self.add("wrong-type", pointer, True, node, member, expected=expected, got=_kind_name(node), nullable=nullable)
+
+    def soft(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
+        """A value that the release takes: is it read as it is meant?"""
+        kind, nullable, _ = self.kind_of(entry)
+        plain = "$ref" not in entry
+        if node.kind == "null" and (nullable or not plain):
+            return
+        allowed = entry.get("x-allowed")
+        if plain and allowed is not None:
+            if not any(_same(node.value, value) for value in allowed) and node.kind not in ("object", "array"):
+                words = [word for word in allowed if isinstance(word, str)]
+                suggestions = nearest(node.value, words) if node.kind == "string" else []
+                self.add("not-allowed", pointer, False, node, member, allowed=list(allowed), suggestions=suggestions)
+            return
+        if node.kind == "string":
+            self.text(kind, plain, node, pointer, member)
+        elif not _fits(kind, node):
+            details: dict[str, Any] = {"expected": kind, "got": _kind_name(node), "nullable": nullable}
+            if kind in ("integer", "number") and node.kind == "boolean":
+                details["reads_as"] = int(node.value)
+            elif kind == "integer" and node.kind == "number" and not plain:
+                details["reads_as"] = int(node.value)
+            self.add("wrong-type", pointer, False, node, member, **details)
+
+    def text(self, kind: str, plain: bool, node: Node, pointer: str, member: Member | None) -> None:
+        """A text where another kind of value is meant."""
+        text = str(node.value)
+        if text == "auto":
+            if plain and kind in ("integer", "number", "boolean", "object", "array"):
+                self.add("wrong-type", pointer, False, node, member, expected=kind, got="string", nullable=False)
+            return
+        if kind in ("integer", "number"):
+            if _NUMBER.fullmatch(text):
+                meant = _number(text)
+                reads = text if plain else meant
+                self.add("quoted-number", pointer, False, node, member, reads_as=reads, meant=meant)
+            elif plain:
+                self.add("wrong-type", pointer, False, node, member, expected=kind, got="string", nullable=False)
+        elif kind == "boolean":
+            word = text.strip().lower()
+            meant_flag = True if word in _TRUE else False if word in _FALSE else None
+            reads_flag = bool(text) if plain else meant_flag
+            self.add("quoted-boolean", pointer, False, node, member, reads_as=reads_flag, meant=meant_flag)
+        elif kind in ("object", "array") and plain:
+            self.add("wrong-type", pointer, False, node, member, expected=kind, got="string", nullable=False)
+
+
+_BOUNDS = {
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "exclusiveMinimum": "exclusive_minimum",
+    "exclusiveMaximum": "exclusive_maximum",
+    "pattern": "",
+    "not": "",
+}
+
+
+def valid(schema: Schema, node: Node, defs: Mapping[str, Schema]) -> bool:
+    """Whether a value meets the validation keywords that these schemas use. An unknown node meets all."""
+    if node.kind == "unknown":
+        return True
+    for keyword, argument in schema.items():
+        check = _KEYWORDS.get(keyword)
+        if check is not None and not check(argument, node, defs):
+            return False
+    return True
+
+
+def _check_ref(name: str, node: Node, defs: Mapping[str, Schema]) -> bool:
+    return valid(defs[name[len("#/$defs/") :]], node, defs)
+
+
+def _check_type(names: str | list[str], node: Node, defs: Mapping[str, Schema]) -> bool:
+    kind = node.kind
+    wanted = (names,) if isinstance(names, str) else names
+    if kind in wanted:
+        return True
+    return kind == "number" and "integer" in wanted and (isinstance(node.value, int) or node.value.is_integer())
+
+
+def _check_enum(values: list[Any], node: Node, defs: Mapping[str, Schema]) -> bool:
+    return any(_same(node.value, value) for value in values) if node.kind not in ("object", "array") else False
+
+
+def _check_const(value: Any, node: Node, defs: Mapping[str, Schema]) -> bool:
+    return node.kind not in ("object", "array") and _same(node.value, value)
+
+
+def _check_pattern(pattern: str, node: Node, defs: Mapping[str, Schema]) -> bool:
+    return node.kind != "string" or re.search(pattern, node.value) is not None
+
+
+def _check_not(schema: Schema, node: Node, defs: Mapping[str, Schema]) -> bool:
+    return not valid(schema, node, defs)
+
+
+def _check_any(schemas: list[Schema], node: Node, defs: Mapping[str, Schema]) -> bool:
+    return any(valid(schema, node, defs) for schema in schemas)
+
+
+def _check_items(schema: Schema, node: Node, defs: Mapping[str, Schema]) -> bool:
+    return node.kind != "array" or all(valid(schema, item, defs) for item in node.items)
+
+
+def _check_max_items(most: int, node: Node, defs: Mapping[str, Schema]) -> bool:
+    return node.kind != "array" or len(node.items) <= most
+
+
+def _check_max_properties(most: int, node: Node, defs: Mapping[str, Schema]) -> bool:
+    return node.kind != "object" or len({member.key for member in node.members}) <= most
+
+
+def _numeric(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Node, Mapping[str, Schema]], bool]:
+    return lambda bound, node, defs: node.kind != "number" or compare(node.value, bound)
+
+
+_KEYWORDS: Mapping[str, Callable[[Any, Node, Mapping[str, Schema]], bool]] = {
+    "$ref": _check_ref,
+    "type": _check_type,
+    "enum": _check_enum,
+    "const": _check_const,
+    "pattern": _check_pattern,
+    "not": _check_not,
+    "anyOf": _check_any,
+    "items": _check_items,
+    "maxItems": _check_max_items,
+    "maxProperties": _check_max_properties,
+    "minimum": _numeric(lambda value, bound: bool(value >= bound)),
+    "maximum": _numeric(lambda value, bound: bool(value <= bound)),
+    "exclusiveMinimum": _numeric(lambda value, bound: bool(value > bound)),
+    "exclusiveMaximum": _numeric(lambda value, bound: bool(value < bound)),
+}
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equal as JSON has it: 1 is 1.0 and is not true."""
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _fits(kind: str, node: Node) -> bool:
+    """Whether a value that is no text is of the kind that its key is for."""
+    if kind == "integer":
+        return node.kind == "number" and (isinstance(node.value, int) or node.value.is_integer())
+    if kind == "boolean":
+        return node.kind == "boolean" or (node.kind == "number" and node.value in (0, 1))
+    if kind in ("number", "object", "array", "string"):
+        return node.kind == kind
+    return True
+
+
+def _kind_name(node: Node) -> str:
+    return "integer" if node.kind == "number" and isinstance(node.value, int) else node.kind
+
+
+def _kind_from_type(entry: Schema) -> str:
+    kind = entry.get("type", "")
+    return kind if isinstance(kind, str) else next((name for name in kind if name not in ("null", "string")), "string")
+
+
+def _number(text: str) -> int | float | None:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _replacement(entry: Schema, node: Node) -> tuple[Any] | None:
+    """The new key's value for a deprecated key's value, in a tuple; None when it cannot be told."""
+    table = entry.get("x-replaced-values")
+    if node.kind in ("unknown", "object", "array"):
+        return None
+    if table is None:
+        return (node.value,) if "x-replaced-by" in entry else None
+    return next(((new,) for old, new in table if _same(node.value, old)), None)
+
+
+def _keys(schema: Schema) -> Iterable[str]:
+    return [key for key, entry in schema.get("properties", {}).items() if "x-removed" not in entry]

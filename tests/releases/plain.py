@@ -1,0 +1,26 @@
+"""Trees made from plain values, for tests that need no text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dslint.documents.tree import UNKNOWN, Member, Node
+
+
+def node_of(value: Any, at: int = 0) -> Node:
+    """The tree that the parser would give for a value, with made-up places in the right order."""
+    if value is UNKNOWN:
+        return Node("unknown", at, at + 1, UNKNOWN)
+    if isinstance(value, dict):
+        node = Node("object", at, at + 1)
+        for index, (key, item) in enumerate(value.items()):
+            place = at + 1 + index * 1000
+            node.members.append(Member(key, place, place + 1, node_of(item, place + 2)))
+        return node
+    if isinstance(value, list):
+        return Node("array", at, at + 1, items=[node_of(item, at + 1 + i) for i, item in enumerate(value)])
+    if isinstance(value, bool):
+        return Node("boolean", at, at + 1, value)
+    if value is None:
+        return Node("null", at, at + 1)
+    return Node("string" if isinstance(value, str) else "number", at, at + 1, value)
