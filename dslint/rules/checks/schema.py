@@ -1,0 +1,312 @@
+"""What a release's schema says of a config: one check for each kind of violation, refused or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, get_args
+
+from dslint.documents.tree import Node, find, find_member, split_pointer
+from dslint.fixing.fix import Change, Fix, Safety
+from dslint.launches.launch import Launch
+from dslint.releases.schema import schema_for
+from dslint.releases.walk import Violation, ViolationKind, walk
+from dslint.rules.conditions import FILLS_AUTO
+from dslint.rules.match import Match
+
+KINDS: Final[tuple[str, ...]] = get_args(ViolationKind)
+
+# The places where the HF Trainer or Accelerate put a value of their own for "auto"
+# (transformers/integrations/deepspeed.py, accelerate/accelerator.py).
+FILLED: Final = frozenset(
+    {
+        "/train_batch_size",
+        "/train_micro_batch_size_per_gpu",
+        "/gradient_accumulation_steps",
+        "/gradient_clipping",
+        "/fp16/enabled",
+        "/bf16/enabled",
+        "/bfloat16/enabled",
+        "/amp/enabled",
+        "/amp/opt_level",
+        "/optimizer/params/lr",
+        "/optimizer/params/betas",
+        "/optimizer/params/eps",
+        "/optimizer/params/weight_decay",
+        "/scheduler/params/warmup_min_lr",
+        "/scheduler/params/warmup_max_lr",
+        "/scheduler/params/warmup_num_steps",
+        "/scheduler/params/total_num_steps",
+        "/zero_optimization/reduce_bucket_size",
+        "/zero_optimization/stage3_prefetch_bucket_size",
+        "/zero_optimization/stage3_param_persistence_threshold",
+        "/zero_optimization/stage3_gather_16bit_weights_on_model_save",
+        "/zero_optimization/stage",
+        "/zero_optimization/offload_optimizer/device",
+        "/zero_optimization/offload_param/device",
+    }
+)
+
+
+def violations(launch: Launch) -> Sequence[Violation]:
+    """The walk of this launch's config, done once for all checks."""
+    known: Sequence[Violation] | None = launch.memo.get("violations")
+    if known is None:
+        filled = FILLED if launch.framework in FILLS_AUTO else frozenset[str]()
+        known = launch.memo["violations"] = walk(schema_for(launch.release), launch.config.root, filled)
+    return known
+
+
+def of_kind(kind: str, refused: bool) -> Callable[[Launch], Iterator[Match]]:
+    """The check for one kind of violation."""
+
+    def check(launch: Launch) -> Iterator[Match]:
+        for violation in violations(launch):
+            if violation.kind == kind and violation.refused is refused:
+                yield match_of(violation, launch)
+
+    return check
+
+
+def match_of(violation: Violation, launch: Launch) -> Match:
+    values = {
+        "key": split_pointer(violation.pointer)[-1] if violation.pointer else "",
+        "block": block_name(violation.pointer),
+        "said": said(violation),
+    }
+    mark = "value" if violation.kind in VALUE_KINDS or violation.member is None else "key"
+    fix = FIXES.get(violation.kind, no_fix)(violation, launch)
+    return Match(violation.pointer, values=values, mark=mark, fix=fix)
+
+
+VALUE_KINDS: Final = frozenset(
+    {"wrong-type", "out-of-range", "not-allowed", "quoted-number", "quoted-boolean", "missing-key"}
+)
+
+
+def block_name(pointer: str) -> str:
+    parts = split_pointer(pointer)[:-1]
+    return ".".join(parts) if parts else "the top level"
+
+
+def dotted(pointer: str) -> str:
+    return ".".join(split_pointer(pointer))
+
+
+def said(violation: Violation) -> str:
+    """The part of the message that only this violation knows."""
+    return SAYINGS.get(violation.kind, lambda details: "")(violation.details)
+
+
+def say_unknown(details: Mapping[str, Any]) -> str:
+    names = details["suggestions"]
+    return f"; did you mean {names[0]}?" if names else ""
+
+
+def say_misplaced(details: Mapping[str, Any]) -> str:
+    return " or ".join(dotted(place) for place in details["right_places"])
+
+
+def say_removed(details: Mapping[str, Any]) -> str:
+    replaced = details.get("replaced_by")
+    reason = f"; use {dotted(replaced)}" if replaced else ""
+    return f"{details['since']}{reason}"
+
+
+def say_deprecated(details: Mapping[str, Any]) -> str:
+    replaced = details.get("replaced_by")
+    return f"; {dotted(replaced)} takes its place" if replaced else ""
+
+
+def say_type(details: Mapping[str, Any]) -> str:
+    expected = EXPECTED.get(str(details["expected"]).rstrip("?"), str(details["expected"]))
+    return f"{expected} is wanted"
+
+
+def say_range(details: Mapping[str, Any]) -> str:
+    words = {
+        "minimum": "at least",
+        "exclusive_minimum": "above",
+        "maximum": "at most",
+        "exclusive_maximum": "below",
+    }
+    told = [f"{word} {details[bound]:g}" for bound, word in words.items() if details.get(bound) is not None]
+    return " and ".join(told) or "within its bounds"
+
+
+def say_allowed(details: Mapping[str, Any]) -> str:
+    allowed = ", ".join(json.dumps(value) for value in details["allowed"])
+    names = details.get("suggestions")
+    return f"{allowed}" + (f"; did you mean {json.dumps(names[0])}?" if names else "")
+
+
+def say_quoted(details: Mapping[str, Any]) -> str:
+    if details["reads_as"] != details["meant"] or isinstance(details["reads_as"], str):
+        return f"and is read as {json.dumps(details['reads_as'])}"
+    return f"and is read as {json.dumps(details['meant'])}, as long as the release converts it"
+
+
+EXPECTED: Final = {
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "string": "text",
+    "object": "an object",
+    "array": "a list",
+}
+
+SAYINGS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "unknown-key": say_unknown,
+    "misplaced-key": say_misplaced,
+    "removed-key": say_removed,
+    "future-key": lambda details: str(details["since"]),
+    "deprecated-key": say_deprecated,
+    "alias-conflict": lambda details: str(details["other"]),
+    "wrong-type": say_type,
+    "out-of-range": say_range,
+    "not-allowed": say_allowed,
+    "quoted-number": say_quoted,
+    "quoted-boolean": say_quoted,
+    "foreign-key": lambda details: str(details["framework"]),
+    "missing-key": lambda details: str(details["key"]),
+}
+
+
+def no_fix(violation: Violation, launch: Launch) -> Fix | None:
+    return None
+
+
+def safety_of(violation: Violation) -> Safety:
+    """Where the engine refuses the file, nobody trains with it today: the plain intent may be restored safely."""
+    return "safe" if violation.refused else "unsafe"
+
+
+def fix_unknown(violation: Violation, launch: Launch) -> Fix | None:
+    names = violation.details["suggestions"]
+    key = split_pointer(violation.pointer)[-1]
+    if not names:
+        return Fix("unsafe", f"remove {key}", (Change("remove", violation.pointer),)) if violation.refused else None
+    meant = f"{violation.pointer.rpartition('/')[0]}/{names[0]}"
+    if find(launch.config.root, meant) is not None:
+        return Fix("unsafe", f"remove {key}, since {names[0]} is there", (Change("remove", violation.pointer),))
+    if len(names) > 1:
+        return Fix("unsafe", f"rename {key} to {names[0]}", (Change("rename", violation.pointer, names[0]),))
+    return Fix(safety_of(violation), f"rename {key} to {names[0]}", (Change("rename", violation.pointer, names[0]),))
+
+
+def fix_misplaced(violation: Violation, launch: Launch) -> Fix | None:
+    places = violation.details["right_places"]
+    key = split_pointer(violation.pointer)[-1]
+    if find(launch.config.root, places[0]) is not None:
+        return Fix(
+            safety_of(violation) if violation.refused else "safe",
+            f"remove {key} here, since {dotted(places[0])} is given",
+            (Change("remove", violation.pointer),),
+        )
+    safety: Safety = safety_of(violation) if len(places) == 1 else "unsafe"
+    if any(blocked(launch, place) for place in places[:1]):
+        return None
+    return Fix(safety, f"move it to {dotted(places[0])}", (Change("move", violation.pointer, places[0]),))
+
+
+def blocked(launch: Launch, pointer: str) -> bool:
+    """Is something that is no object in the way to a pointer?"""
+    parent = pointer.rpartition("/")[0]
+    while parent:
+        node = find(launch.config.root, parent)
+        if node is not None and node.kind != "object":
+            return True
+        parent = parent.rpartition("/")[0]
+    return False
+
+
+def fix_removed(violation: Violation, launch: Launch) -> Fix:
+    key = split_pointer(violation.pointer)[-1]
+    # A block that is off, or that the release ignores, takes nothing from the training when it goes.
+    idle = not violation.refused or is_off(violation.node)
+    return Fix("safe" if idle else "unsafe", f"remove {key}", (Change("remove", violation.pointer),))
+
+
+def is_off(node: Node) -> bool:
+    """A block or a switch that asks for nothing: false, 0, null, {}, or `enabled: false`."""
+    if node.kind == "object":
+        enabled = node.get("enabled")
+        return not node.members or (enabled is not None and enabled.value in (False, 0))
+    return node.kind != "unknown" and not node.plain()
+
+
+def fix_future(violation: Violation, launch: Launch) -> Fix | None:
+    key = split_pointer(violation.pointer)[-1]
+    if not violation.refused:
+        return None
+    safety: Safety = "safe" if is_off(violation.node) else "unsafe"
+    return Fix(safety, f"remove {key}", (Change("remove", violation.pointer),))
+
+
+def fix_deprecated(violation: Violation, launch: Launch) -> Fix | None:
+    replaced = violation.details.get("replaced_by")
+    if not replaced or "value" not in violation.details or blocked(launch, replaced):
+        return None
+    key = split_pointer(violation.pointer)[-1]
+    remove = Change("remove", violation.pointer)
+    value = violation.details["value"]
+    if value is None:
+        return Fix("safe", f"remove {key}", (remove,))
+    if find(launch.config.root, replaced) is not None:
+        return None
+    if find_member(launch.config.root, violation.pointer) is not None and value == violation.node.value:
+        parent, _, name = replaced.rpartition("/")
+        if parent == violation.pointer.rpartition("/")[0]:
+            return Fix("safe", f"rename {key} to {name}", (Change("rename", violation.pointer, name),))
+    message = f"replace {key} by {dotted(replaced)}: {json.dumps(value)}"
+    return Fix("safe", message, (remove, Change("set", replaced, value)))
+
+
+def fix_conflict(violation: Violation, launch: Launch) -> Fix:
+    """Two keys for one thing: the older goes; what they say decides whether that is safe."""
+    other = find(launch.config.root, violation.details["other_pointer"])
+    same = other is not None and other.plain() == violation.node.plain()
+    key = split_pointer(violation.pointer)[-1]
+    safety: Safety = "safe" if same or is_off(violation.node) else "unsafe"
+    return Fix(safety, f"remove {key} and keep {violation.details['other']}", (Change("remove", violation.pointer),))
+
+
+def fix_allowed(violation: Violation, launch: Launch) -> Fix | None:
+    names = violation.details.get("suggestions")
+    if not names:
+        return None
+    return Fix(
+        safety_of(violation), f"set it to {json.dumps(names[0])}", (Change("set", violation.pointer, names[0]),)
+    )
+
+
+def fix_quoted(violation: Violation, launch: Launch) -> Fix | None:
+    meant = violation.details["meant"]
+    if meant is None:
+        return None
+    safety: Safety = "safe" if violation.refused or violation.details["reads_as"] == meant else "unsafe"
+    return Fix(safety, f"take the quotes off: {json.dumps(meant)}", (Change("set", violation.pointer, meant),))
+
+
+def fix_comment(violation: Violation, launch: Launch) -> Fix:
+    return Fix("unsafe", "remove the comment key", (Change("remove", violation.pointer),))
+
+
+FIXES: Final[Mapping[str, Callable[[Violation, Launch], Fix | None]]] = {
+    "unknown-key": fix_unknown,
+    "misplaced-key": fix_misplaced,
+    "removed-key": fix_removed,
+    "future-key": fix_future,
+    "deprecated-key": fix_deprecated,
+    "alias-conflict": fix_conflict,
+    "not-allowed": fix_allowed,
+    "quoted-number": fix_quoted,
+    "quoted-boolean": fix_quoted,
+    "comment-key": fix_comment,
+}
+
+SCHEMA_CHECKS: Final = {
+    f"schema-{kind}{'-refused' if refused else ''}": of_kind(kind, refused)
+    for kind in KINDS
+    for refused in (True, False)
+}
