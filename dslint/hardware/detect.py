@@ -163,7 +163,7 @@ def torch_devices() -> tuple[Device, ...]:
 
 
 def output(program: str, *arguments: str, timeout: float | None = None) -> str | None:
-    """What a program prints; None if there is no such program, it fails or outlasts `timeout` (TIMEOUT) seconds."""
+    """What a program prints; None if there is none, or it fails or outlasts `timeout` (TIMEOUT) seconds."""
     path = shutil.which(program)
     if not path:
         return None
