@@ -1,4 +1,4 @@
-"""Changes of a config by pointer → edits of its text, in the file's own style; and the same changes on plain data."""
+"""Changes of a config by pointer → edits of its text in its own style; and the same changes on plain data."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _EDITORS: Final[dict[Syntax, str]] = {
 }
 
 
-class CannotEdit(Exception):
+class CannotEdit(Exception):  # noqa: N818 (the name says what happened)
     """A change that the text does not allow; the message is a sentence that says why."""
 
 
 def edits(document: Document, changes: Sequence[Change]) -> list[Edit]:
-    """What to replace in the document's text so that its content changes as asked, one change after the other.
+    """What to replace in the document's text to make the changes, one after the other.
 
     Raises:
         CannotEdit: a change does not fit the content, or the text has no place for it.
@@ -56,7 +56,7 @@ def _changed(plain: Any, change: Change) -> Any:
         raise CannotEdit("the config as a whole cannot be removed, renamed or moved")
     if change.op == "remove":
         return _without(plain, path)
-    target = path[:-1] + [change.value] if change.op == "rename" else split_pointer(change.value)
+    target = [*path[:-1], change.value] if change.op == "rename" else split_pointer(change.value)
     check_target(plain, path, target)
     if target[:-1] == path[:-1]:
         return _renamed(plain, path, target[-1])
@@ -135,8 +135,10 @@ def _renamed(plain: Any, path: list[str], name: str) -> Any:
 
 
 class Draft:
-    """A text under change that remembers which of its characters are old, so that changes made one after the other come
-    out as edits of the old text."""
+    """A text under change that remembers which of its characters are old.
+
+    So changes that are made one after the other come out as edits of the old text.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source = source

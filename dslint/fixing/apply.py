@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dslint.fixing.fix import Edit
 
 
-class Overlap(ValueError):
+class Overlap(ValueError):  # noqa: N818 (the name says what happened)
     """Two edits want the same characters, or lie outside of the text."""
 
 
@@ -17,7 +17,7 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
     Raises:
         Overlap: two edits touch the same characters, or an edit reaches beyond the text.
     """
-    parts = []
+    parts: list[str] = []
     pos = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         if edit.start < pos:

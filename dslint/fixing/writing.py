@@ -14,11 +14,11 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Unreadable(Exception):
+class Unreadable(Exception):  # noqa: N818 (the name says what happened)
     """A file that no text can be had of; the message is one sentence that names it."""
 
 
-class Unwritable(Exception):
+class Unwritable(Exception):  # noqa: N818 (the name says what happened)
     """A file that was left as it was; the message is one sentence that names it."""
 
 
@@ -26,7 +26,7 @@ def read(path: str | os.PathLike[str], shown: str) -> Source:
     """The text of a file, its line ends and byte order mark kept. `shown` is the path as messages name it.
 
     Raises:
-        Unreadable: it is missing, no regular file, closed to this user, larger than MAX_BYTES, or no UTF-8 text.
+        Unreadable: it is missing, no regular file, closed to this user, above MAX_BYTES, or no UTF-8 text.
     """
     return Source(shown, _decode(_read_bytes(path, shown), shown))
 
@@ -37,7 +37,7 @@ def _read_bytes(path: str | os.PathLike[str], shown: str) -> bytes:
         os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     )
     try:
-        status = os.stat(path)
+        status = Path(path).stat()
         _check(status, shown)
         descriptor = os.open(path, flags)
         with open(descriptor, "rb") as file:  # noqa: PTH123 (a descriptor, not a path)
@@ -121,7 +121,7 @@ def _replace(target: Path, data: bytes) -> None:
 
 
 def _take_after(descriptor: int, temporary: Path, status: os.stat_result) -> None:
-    """Owner first: changing it clears the set-user-id bit. A file of another owner is not taken over silently."""
+    """Owner first: changing it clears the set-user-id bit. Another owner's file is not taken over silently."""
     if hasattr(os, "fchown"):
         mine = os.fstat(descriptor)
         if (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
