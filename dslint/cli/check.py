@@ -13,7 +13,7 @@ import click
 from dslint.cli.exits import Stop
 from dslint.documents.tree import Source
 from dslint.launches.discover import File, NoSuchPath, discover, kind_of
-from dslint.linting import Context, Outcome, lint
+from dslint.linting import Context, Outcome, lint, merged
 from dslint.reports import FORMATS, Run, render
 from dslint.reports.colour import terminal_width, wants_colour
 from dslint.rules import book
@@ -76,12 +76,13 @@ def command(
     """
     try:
         settings = merge(load(os.getcwd(), settings_file, isolated), options)
-        rules = rules_for(settings)
+        all_rules = rules_for(settings)
+        rules = tuple(rule for rule in all_rules if selected(rule.code, rule.name, settings))
         files, workspace = gather(paths or (".",), stdin_filename, settings)
         context = context_of(settings, rules)
     except (SettingsError, NoSuchPath, book.BrokenRule) as error:
         raise Stop(str(error)) from error
-    job = Job(settings, context, files)
+    job = Job(settings, context, files, all_rules)
     if fix or diff:
         status = mend_files(job, workspace, write=fix and not diff, stdin=paths == ("-",), form=Form(output_file, statistics, quiet))
     else:
@@ -104,21 +105,39 @@ class Form:
 class Job:
     """What one call of `dslint check` checks, and what it leaves out of what the rules find."""
 
-    __slots__ = ("context", "files", "settings")
+    __slots__ = ("all_rules", "context", "files", "settings")
 
-    def __init__(self, settings: Settings, context: Context, files: Sequence[File]) -> None:
+    def __init__(
+        self, settings: Settings, context: Context, files: Sequence[File], all_rules: Sequence[book.Rule]
+    ) -> None:
+        self.all_rules = all_rules
         self.settings = settings
         self.context = context
         self.files = files
 
     def lint(self, workspace: Workspace) -> Outcome:
         """Every finding that the settings let through, with the severity that they give it."""
-        from dslint.silencing import silenced
-
         with progress(len(self.files)) as advance:
             outcome = lint(self.files, self.context, workspace, advance)
         findings = [self.graded(finding) for finding in outcome.findings]
-        return outcome._replace(findings=silenced(findings, outcome, self.settings))
+        return outcome._replace(findings=self.spoken(findings, outcome))
+
+    def spoken(self, findings: list[Finding], outcome: Outcome) -> list[Finding]:
+        """What people have not silenced; most runs have no ignore, and read none of the code for them."""
+        if self.settings.per_file_ignores:
+            from dslint.silencing import without_ignored_files
+
+            findings = without_ignored_files(findings, self.settings)
+        sources = outcome.sources.values()
+        if not any("dslint" in source.text for source in sources):
+            return findings
+        from dslint.silencing import reported, silence
+
+        documents = [launch.config for launch in outcome.launches]
+        known = {word for rule in self.all_rules for word in (rule.code, rule.name)}
+        active = {word for rule in self.context.rules for word in (rule.code, rule.name)}
+        result = silence(findings, sources, documents, active.__contains__, known)
+        return merged([*result.kept, *reported(result.unused)])
 
     def graded(self, finding: Finding) -> Finding:
         severity = severity_of(finding.code, finding.name, finding.severity, self.settings)
@@ -135,7 +154,7 @@ class Job:
 
 
 def rules_for(settings: Settings) -> tuple[book.Rule, ...]:
-    """The built-in rules and the team's own, less those that the settings leave out.
+    """The built-in rules and the team's own.
 
     Raises:
         BrokenRule: a rule file can't be used.
@@ -145,7 +164,7 @@ def rules_for(settings: Settings) -> tuple[book.Rule, ...]:
     if settings.rules:
         rules = (*rules, *own_rules(settings.rules, rules))
     check_selectors(settings, lambda: [(rule.code, rule.name) for rule in rules])
-    return tuple(rule for rule in rules if selected(rule.code, rule.name, settings))
+    return rules
 
 
 def own_rules(folders: Sequence[str], built_in: Sequence[book.Rule]) -> list[book.Rule]:
@@ -189,9 +208,9 @@ def hardware_of(name: str | None) -> Any:
         from dslint.hardware.detect import detect
 
         found = detect()
-        if found is None:
-            click.echo("dslint: --hardware auto found no GPU here, so nothing is checked against hardware", err=True)
-        return found
+        if found.profile is None:
+            click.echo(f"dslint: --hardware auto: {found.reason}; nothing is checked against hardware", err=True)
+        return found.profile
     known = profile(name)
     if known is None:
         near = suggest(name)
@@ -264,7 +283,7 @@ def mend_files(job: Job, workspace: Workspace, *, write: bool, stdin: bool, form
         row = place.source.position(place.start).row
         click.echo(f"dslint: {place.source.path}:{row}: the fix for {refused.finding.name} was left out: {refused.reason}", err=True)
     if not write:
-        return status_of(job, mended.outcome if False else job.lint(workspace))
+        return status_of(job, job.lint(workspace))
     return report(job, mended.outcome, form, fixed=len(mended.applied), to_stderr=stdin)
 
 
