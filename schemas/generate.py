@@ -30,7 +30,6 @@ Entry = dict[str, Any]
 Overlay = dict[str, Any]
 
 BLOCK_FILES = ("training", "precision", "zero", "monitoring", "parallel", "data")
-PROSE = ("title", "about", "gone")
 
 
 def load_yaml(name: str) -> Overlay:
@@ -105,6 +104,8 @@ class Builder:
         entry: Entry = {"not": {}, "x-removed": True}
         if "replaced_by" in overlay:
             entry["x-replaced-by"] = overlay["replaced_by"]
+        if "removed_because" in overlay:
+            entry["x-reason"] = " ".join(overlay["removed_because"].split())
         return entry
 
     def children(self, overlay: Overlay, pointer: str, file: str) -> dict[str, Entry]:
@@ -131,7 +132,7 @@ class Builder:
                 entry.update({"type": ["object", "string"], "pattern": "^auto$"})
             elif overlay.get("nullable_with_model"):
                 entry["type"] = ["object", "null"]
-        elif "read" in overlay:
+        elif "read" in overlay or "ignored" in overlay:
             entry = self.hand_entry(overlay, pointer, file)
         else:
             return None
@@ -147,7 +148,9 @@ class Builder:
             entry["x-expects"] = chosen["expects"]
         if "allowed" in chosen:
             entry["x-allowed"] = list(chosen["allowed"])
-        default = self.package.default_of(overlay["read"], file)
+        if "ignored" in overlay:
+            entry["x-ignored"] = True
+        default = self.package.default_of(overlay.get("read", '"'), file)
         if default is UNKNOWN:
             default = overlay.get("default", UNKNOWN)
         if default is not UNKNOWN:
@@ -368,7 +371,8 @@ def keys_of(schema: Entry) -> set[str]:
 class Timeline:
     """When each key came and went, over the releases that were read."""
 
-    def __init__(self, schemas: dict[str, Entry]) -> None:
+    def __init__(self, schemas: dict[str, Entry], overlay: Overlay) -> None:
+        self.overlay = overlay
         self.names = list(schemas)
         self.keys = {name: keys_of(schema) for name, schema in schemas.items()}
         self.all: dict[str, set[str]] = {}
@@ -423,7 +427,15 @@ class Timeline:
         found: Entry = {"since": since}
         if until != self.names[-1]:
             found.update({"until": until, "gone": self.after(until)})
+            found |= self.words_for(pointer).get("gone", {})
         return found
+
+    def words_for(self, pointer: str) -> Overlay:
+        """The overlay of a pointer; empty where it has none."""
+        words: Overlay = {"keys": self.overlay}
+        for key in split_pointer(pointer):
+            words = words.get("keys", {}).get(key, {})
+        return words
 
 
 def prose_of(overlay: Overlay, schema: Entry, pointer: str = "") -> dict[str, Entry]:
@@ -476,7 +488,7 @@ def generate(sources: Path, only: str | None) -> tuple[dict[str, Entry], dict[st
         built[name]["x-optimizers"] = optimizer_table(package, load_yaml("optimizers"))
         built[name]["x-schedulers"] = scheduler_table(package)
         package.__dict__.clear()
-    timeline = Timeline(built)
+    timeline = Timeline(built, overlay)
     texts: dict[str, Entry] = {}
     files: dict[str, Entry] = {}
     before = None

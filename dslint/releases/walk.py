@@ -21,6 +21,7 @@ ViolationKind = Literal[
     "misplaced-key",
     "removed-key",
     "future-key",
+    "ignored-key",
     "deprecated-key",
     "alias-conflict",
     "wrong-type",
@@ -43,6 +44,7 @@ class Violation(NamedTuple):
     - misplaced-key: right_places (pointers, the likeliest first)
     - removed-key: since (the first release without it), until (the last with it), replaced_by (pointer or None), reason
     - future-key: since (the first release that has it)
+    - ignored-key: a key that DeepSpeed had once and this release does not read
     - deprecated-key: replaced_by (pointer or None), value (the new key's value) when it can be told
     - alias-conflict: other (the key that it stands beside), other_pointer
     - wrong-type: expected, got, nullable; reads_as when the release reads the value as another one
@@ -117,9 +119,10 @@ class _Walk:
         """An object's keys, then their values."""
         properties = schema.get("properties", {})
         members = {member.key: member for member in node.members}
+        entries = schema.get("additionalProperties") if schema.get("x-unknown") == "entries" else None
         for key, member in members.items():
             here = join_pointer(pointer, key)
-            entry = properties.get(key)
+            entry = properties.get(key, entries)
             if entry is not None:
                 self.key(schema, entry, here, member)
             else:
@@ -135,6 +138,9 @@ class _Walk:
             details = {"since": entry["x-removed"], "until": entry.get("x-until"), "reason": entry.get("x-reason")}
             replaced = entry.get("x-replaced-by")
             self.add("removed-key", pointer, True, member.node, member, replaced_by=replaced, **details)
+            return
+        if "x-ignored" in entry:
+            self.add("ignored-key", pointer, False, member.node, member)
             return
         if entry.get("deprecated"):
             details = {"replaced_by": entry.get("x-replaced-by")}
@@ -186,8 +192,7 @@ class _Walk:
             if close:
                 self.add("unknown-key", pointer, refused, node, member, suggestions=close)
                 return
-            there = self.places.get(key, [])
-            meant = there if len(there) <= TOO_COMMON else ()
+            meant = self.elsewhere(key, parent)
         if meant:
             self.add("misplaced-key", pointer, refused, node, member, right_places=list(meant))
             return
@@ -196,6 +201,18 @@ class _Walk:
                 self.add("foreign-key", pointer, refused, node, member, framework=framework)
                 return
         self.add("unknown-key", pointer, refused, node, member, suggestions=[])
+
+    def elsewhere(self, key: str, parent: str) -> list[str]:
+        """Where a key belongs that is not known in its block: among an optimizer's or a scheduler's parameters, or
+        anywhere in the schema when it is not a word that stands in many places or says little at the top."""
+        if parent in ("/optimizer", "/scheduler"):
+            table = self.schema.get(f"x{parent.replace('/', '-')}s", {})
+            if any(key in entry["params"] for entry in table.values()):
+                return [f"{parent}/params/{key}"]
+        there = self.places.get(key, [])
+        if not parent and "_" not in key:
+            there = [place for place in there if place.count("/") == 1]
+        return there if len(there) <= TOO_COMMON else []
 
     def conflict(self, schema: Schema, pointer: str, left: Member | None, right: Member | None) -> None:
         """Two keys that this release takes alone and refuses together."""
@@ -228,8 +245,9 @@ class _Walk:
 
     def kind_of(self, entry: Schema) -> tuple[str, bool, Schema]:
         """What kind of value an entry is for, whether null will do, and its definition."""
-        name = entry.get("$ref", "")[len("#/$defs/") :] or entry.get("x-expects") or _kind_from_type(entry)
-        definition = self.defs.get(name, entry) if "$ref" in entry else entry
+        name = entry.get("$ref", "")[len("#/$defs/") :]
+        definition = self.defs[name] if name else entry
+        name = entry.get("x-expects") or definition.get("x-kind") or name or _kind_from_type(entry)
         return name.rstrip("?"), name.endswith("?"), definition
 
     def refuse(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
@@ -244,8 +262,8 @@ class _Walk:
             suggestions = nearest(node.value, words) if node.kind == "string" else []
             self.add("not-allowed", pointer, True, node, member, allowed=list(allowed), suggestions=suggestions)
         else:
-            expected = entry.get("x-expects", kind)
-            self.add("wrong-type", pointer, True, node, member, expected=expected, got=_kind_name(node), nullable=nullable)
+            details = {"expected": kind, "got": _kind_name(node), "nullable": nullable}
+            self.add("wrong-type", pointer, True, node, member, **details)
 
     def soft(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
         """A value that the release takes: is it read as it is meant?"""
