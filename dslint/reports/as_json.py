@@ -47,10 +47,14 @@ def span(source: Source, start: int, end: int) -> dict[str, Any]:
 
 
 def fix(finding: Finding) -> dict[str, Any] | None:
-    if finding.fix is None:
+    edits = edits_of(finding)
+    if finding.fix is None or edits is None:
         return None
-    edits = [edit(each) for each in edits_of(finding)]
-    return {"safety": finding.fix.safety, "message": finding.fix.message, "edits": edits}
+    return {
+        "safety": finding.fix.safety,
+        "message": finding.fix.message,
+        "edits": [edit(each) for each in edits],
+    }
 
 
 def edit(each: Edit) -> dict[str, Any]:

@@ -6,15 +6,17 @@ from dslint.fixing.fix import Edit
 from dslint.rules.finding import Finding
 
 
-def edits_of(finding: Finding) -> list[Edit]:
-    """The edits of the fix: those that its changes by pointer come to, then those that it has as such."""
+def edits_of(finding: Finding) -> list[Edit] | None:
+    """Edits for the fix's changes by pointer, then its own; None without a fix that the text allows."""
     fix = finding.fix
     if fix is None:
-        return []
-    edits = list(fix.edits)
-    if fix.changes and finding.document is not None and not finding.document.derived:
-        # Imported here: a run without fixes needs no editor.
-        from dslint.documents.editing import edits as edits_for
+        return None
+    if not fix.changes or finding.document is None:
+        return list(fix.edits)
+    # Imported here: a run without fixes needs no editor.
+    from dslint.documents import editing
 
-        edits[:0] = edits_for(finding.document, fix.changes)
-    return edits
+    try:
+        return [*editing.edits(finding.document, fix.changes), *fix.edits]
+    except editing.CannotEdit:
+        return None

@@ -132,7 +132,7 @@ def region(source: Source, start: int, end: int) -> Json:
 def artifact_changes(finding: Finding, paths: Paths) -> list[Json]:
     """The edits of a fix, by file."""
     files: dict[str, tuple[Source, list[Json]]] = {}
-    for edit in edits_of(finding):
+    for edit in edits_of(finding) or ():
         _, replacements = files.setdefault(edit.source.path, (edit.source, []))
         replacements.append(
             {
