@@ -225,10 +225,10 @@ def gather(paths: Sequence[str], stdin_filename: str, settings: Settings) -> tup
         return discover(paths, settings.include, settings.exclude), Workspace()
     if len(paths) > 1:
         raise NoSuchPath("- reads standard input and can't be given together with other paths")
-    from dslint.fixing.writing import Unreadable, decoded
+    from dslint.fixing.writing import Unreadable, decode
 
     try:
-        text = decoded(sys.stdin.buffer.read(), "standard input")
+        text = decode(sys.stdin.buffer.read(), "standard input")
     except Unreadable as error:
         raise NoSuchPath(str(error)) from error
     file = File(os.path.abspath(stdin_filename), stdin_filename, kind_of(stdin_filename) or "json", True)

@@ -28,7 +28,7 @@ def read(path: str | os.PathLike[str], shown: str) -> Source:
     Raises:
         Unreadable: it is missing, no regular file, closed to this user, above MAX_BYTES, or no UTF-8 text.
     """
-    return Source(shown, _decode(_read_bytes(path, shown), shown))
+    return Source(shown, decode(_read_bytes(path, shown), shown))
 
 
 def _read_bytes(path: str | os.PathLike[str], shown: str) -> bytes:
@@ -63,7 +63,7 @@ def _too_big(shown: str) -> str:
     return f"{shown} is larger than {MAX_BYTES // 1024 // 1024} MB, which no config is"
 
 
-def _decode(data: bytes, shown: str) -> str:
+def decode(data: bytes, shown: str) -> str:
     if data.startswith(_UTF16):
         raise Unreadable(f"{shown} is UTF-16 text; save it as UTF-8, as the loaders read it")
     if b"\0" in data:
