@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Mapping
 from typing import Final
@@ -60,6 +61,16 @@ def main() -> None:
     except BrokenPipeError:
         # The reader went away (`dslint | head`); there is nobody left to tell.
         sys.stderr.close()
+        sys.exit(2)
+    except Exception as error:
+        if os.environ.get("DSLINT_DEBUG"):
+            raise
+        kind = type(error).__name__
+        click.echo(
+            f"dslint: internal error, {kind}: {' '.join(str(error).split())[:300]}; this is a bug in dslint: "
+            "please report it with the file, and set DSLINT_DEBUG=1 for the traceback",
+            err=True,
+        )
         sys.exit(2)
 
 
