@@ -15,7 +15,8 @@ from dslint.rules.finding import Finding
 def render(findings: Sequence[Finding], run: Run) -> str:
     paint = Paint(run.color)
     shown = ordered(findings)
-    return "".join(line(finding, paint) + "\n" for finding in shown) + closing(shown, run, paint)
+    lines = [line(finding, paint) + "\n" for finding in shown]
+    return "".join(lines) + ("\n" if lines and run.statistics else "") + closing(shown, run, paint)
 
 
 def line(finding: Finding, paint: Paint) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -12,6 +13,8 @@ from dslint.rules.finding import Finding
 
 CUT: Final = "..."
 TAB: Final = 4
+MIN_ROOM: Final = 20
+ROW_END: Final = re.compile(r"[\r\n]")
 
 
 class Mark(NamedTuple):
@@ -104,33 +107,38 @@ def bar(gutter: int, text: str, paint: Paint) -> str:
 
 def draw_mark(mark: Mark, room: int) -> Drawn:
     """The mark's first row; a span that goes on below is marked to the end of that row."""
-    source = mark.place.source
-    line = source.line(mark.row)
-    if mark.row == 1 and line.startswith("\ufeff"):
-        line = line[1:]
-    start = min(mark.column - 1, len(line))
-    end = start + max(0, mark.place.end - mark.place.start)
-    return draw(line, start, min(end, max(start, len(line.rstrip()))), max(20, room))
+    text, start = mark.place.source.text, mark.place.start
+    room = max(MIN_ROOM, room)
+    # Only what may be shown is looked at: a config can be one row of many megabytes.
+    row_start = start - (mark.column - 1)
+    first = max(row_start, start - room)
+    near = text[start : start + 2 * room]
+    row_end = ROW_END.search(near)
+    rest = near if row_end is None else near[: row_end.start()]
+    length = min(max(0, mark.place.end - start), len(rest.rstrip()))
+    cut = row_end is None and start + len(near) < len(text)
+    return draw(text[first:start] + rest, start - first, start - first + length, room, first > row_start, cut)
 
 
-def draw(line: str, start: int, end: int, room: int) -> Drawn:
-    """A line in at most `room` columns, cropped around the characters `start:end`; tabs become spaces."""
-    first = max(0, start - room)
-    last = min(len(line), min(end, start + room) + room)
-    cells = [cell(char) for char in line[first:last]]
+def draw(
+    line: str, start: int, end: int, room: int, cut_left: bool = False, cut_right: bool = False
+) -> Drawn:
+    """A line in at most `room` columns, cropped around the characters `start:end`; tabs become spaces.
+
+    `cut_left` and `cut_right` say that there is more of the line than is given.
+    """
+    cells = [cell(char) for char in line]
     columns = [0]
     for text, size in cells:
         columns.append(columns[-1] + (TAB - columns[-1] % TAB if text == "\t" else size))
-    start, end = start - first, min(end, last) - first
-    low, high = window(columns, start, room, first > 0, last < len(line))
-    before = CUT if first > 0 or low > 0 else ""
-    after = CUT if last < len(line) or high < len(cells) else ""
-    text = "".join(
+    low, high = window(columns, start, room, cut_left, cut_right)
+    before = CUT if cut_left or low > 0 else ""
+    after = CUT if cut_right or high < len(cells) else ""
+    shown_cells = [
         " " * (columns[i + 1] - columns[i]) if cells[i][0] == "\t" else cells[i][0] for i in range(low, high)
-    )
-    left = len(before) + columns[min(start, high)] - columns[low]
-    right = len(before) + columns[max(min(end, high), min(start, high))] - columns[low]
-    return Drawn(before + text + after, left, right, not before and not after)
+    ]
+    left, right = (len(before) + columns[min(at, high)] - columns[low] for at in (start, end))
+    return Drawn(before + "".join(shown_cells) + after, left, right, not before and not after)
 
 
 def window(columns: list[int], start: int, room: int, cut_left: bool, cut_right: bool) -> tuple[int, int]:

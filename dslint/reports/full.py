@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Final
 
 from dslint.reports.colour import Paint
 from dslint.reports.frame import frame
 from dslint.reports.order import ordered
 from dslint.reports.run import Run
 from dslint.reports.summary import closing
-from dslint.reports.visible import one_line, visible
+from dslint.reports.visible import one_line, sentence, visible
 from dslint.rules.finding import Finding
-
-SENTENCE_END: Final = re.compile(r"(?<=[a-z0-9)`\"'][.!?])\s+(?=[A-Z`\"'])")
 
 
 def render(findings: Sequence[Finding], run: Run) -> str:
@@ -46,8 +42,3 @@ def fix_line(finding: Finding, run: Run) -> str:
     if fix.safety == "unsafe":
         return message if run.unsafe_fixes else f"{message} (changes training: --fix --unsafe-fixes)"
     return message if run.fixing else f"{message} (--fix)"
-
-
-def sentence(text: str) -> str:
-    """The first sentence of a text, on one line."""
-    return SENTENCE_END.split(one_line(text), maxsplit=1)[0]

@@ -13,7 +13,7 @@ from dslint.reports.order import key
 from dslint.reports.run import Run
 from dslint.reports.summary import summary
 from dslint.reports.uri import below
-from dslint.reports.visible import one_line, visible
+from dslint.reports.visible import one_line, sentence, visible
 from dslint.rules.finding import LEVEL, Finding
 
 COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}
@@ -55,7 +55,7 @@ def filename(finding: Finding, run: Run) -> str:
 
 def text(finding: Finding) -> str:
     fix = finding.fix
-    notes = [one_line(finding.message), one_line(finding.why)]
+    notes = [one_line(finding.message), sentence(finding.why)]
     if fix is not None and fix.message:
         notes.append(f"Fix ({fix.safety}): {one_line(fix.message)}")
     return "\n".join([note for note in notes if note] + ([finding.url] if finding.url else []))

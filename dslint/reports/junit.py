@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from dslint.reports.full import sentence
 from dslint.reports.order import ordered
 from dslint.reports.run import Run
 from dslint.reports.summary import summary
-from dslint.reports.visible import one_line, visible
+from dslint.reports.visible import one_line, sentence, visible
 from dslint.rules.finding import LEVEL, Finding
 
 

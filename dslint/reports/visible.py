@@ -6,10 +6,12 @@ control show another order than the engine reads, a zero-width space make two di
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 # Joiners shape emoji and some scripts; they have no effect of their own.
 _JOINERS: Final = "\u200c\u200d"
+_SENTENCE_END: Final = re.compile(r"(?<=[a-z0-9)`\"'][.!?])\s+(?=[A-Z`\"'])")
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -34,3 +36,8 @@ def shown(char: str) -> str:
 def one_line(text: str) -> str:
     """A sentence that may have been wrapped, on one line and harmless."""
     return visible(" ".join(text.split()))
+
+
+def sentence(text: str) -> str:
+    """The first sentence of a text, on one line and harmless."""
+    return _SENTENCE_END.split(one_line(text), maxsplit=1)[0]
