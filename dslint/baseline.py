@@ -1,7 +1,7 @@
 """A baseline: the findings that a repository had when it began, so that only new ones are reported.
 
 An entry is a file, a rule and a pointer with a count. Rows are no part of it, so lines may move; where there
-is no pointer (in scripts) a hash of the row's words stands for it. Files go from the baseline's folder.
+is no pointer (in scripts) a hash of the row's words stands for it. File names start from its folder.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def text(finding: Finding) -> str:
 
 def as_message(message: str) -> str:
     """What stands after the second `::`: three characters end it or begin an escape."""
-    return visible(message, keep="\n").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return visible(message, keep="\r\n").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def as_property(value: str) -> str:
