@@ -120,7 +120,7 @@ class Node:
         return self.value
 
 
-Loader = Literal["json", "hjson"]
+Loader = Literal["json", "hjson", "yaml"]
 
 
 @dataclass(frozen=True, slots=True)
