@@ -14,8 +14,10 @@ from dslint.documents.tree import Document, Place, Source
 from dslint.fixing.fix import Edit
 from dslint.rules.finding import Finding
 from dslint.settings import Settings
-from dslint.silencing import RULES, add_ignores, reported, silence, without_ignored_files
-from dslint.silencing.files import matches
+from dslint.silencing.adding import add_ignores
+from dslint.silencing.files import matches, without_ignored_files
+from dslint.silencing.silence import silence
+from dslint.silencing.unused import RULES, reported
 
 KNOWN = {"DS201", "fp16-and-bf16", "DS203", "gradient-clipping-off"}
 

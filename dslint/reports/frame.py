@@ -14,7 +14,7 @@ from dslint.rules.finding import Finding
 CUT: Final = "..."
 TAB: Final = 4
 MIN_ROOM: Final = 20
-ROW_END: Final = re.compile(r"[\r\n]")
+ROW_END: Final = r"[\r\n]"
 
 
 class Mark(NamedTuple):
@@ -113,7 +113,7 @@ def draw_mark(mark: Mark, room: int) -> Drawn:
     row_start = start - (mark.column - 1)
     first = max(row_start, start - room)
     near = text[start : start + 2 * room]
-    row_end = ROW_END.search(near)
+    row_end = re.search(ROW_END, near)
     rest = near if row_end is None else near[: row_end.start()]
     length = min(max(0, mark.place.end - start), len(rest.rstrip()))
     cut = row_end is None and start + len(near) < len(text)

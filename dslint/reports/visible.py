@@ -11,7 +11,7 @@ from typing import Final
 
 # Joiners shape emoji and some scripts; they have no effect of their own.
 _JOINERS: Final = "\u200c\u200d"
-_SENTENCE_END: Final = re.compile(r"(?<=[a-z0-9)`\"'][.!?])\s+(?=[A-Z`\"'])")
+_SENTENCE_END: Final = r"(?<=[a-z0-9)`\"'][.!?])\s+(?=[A-Z`\"'])"
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -40,4 +40,4 @@ def one_line(text: str) -> str:
 
 def sentence(text: str) -> str:
     """The first sentence of a text, on one line and harmless."""
-    return _SENTENCE_END.split(one_line(text), maxsplit=1)[0]
+    return re.split(_SENTENCE_END, one_line(text), maxsplit=1)[0]

@@ -4,6 +4,13 @@
     "//dslint": "ignore[fp16-and-bf16]"
 
 A comment speaks for its own row and the next one, a key for its object and all in it. Codes do like names.
+
+    silence.py   findings and sources → what is left, and the ignores that do nothing
+    files.py     per-file-ignores
+    unused.py    ignores that do nothing → findings with their fix
+    adding.py    findings → edits that write ignores
+
+A run imports this only when a text names dslint, or the settings ignore by file.
 """
 
 from __future__ import annotations

@@ -11,11 +11,14 @@ from dslint.rules.finding import Finding
 from dslint.settings import Settings, closeness
 
 
-def without_ignored_files(findings: Iterable[Finding], settings: Settings, directory: str) -> list[Finding]:
-    """The findings that no per-file-ignores takes away; filenames are relative to `directory`."""
+def without_ignored_files(
+    findings: Iterable[Finding], settings: Settings, directory: str = ""
+) -> list[Finding]:
+    """The findings that no per-file-ignores takes away; filenames are relative to `directory` (here)."""
     if not settings.per_file_ignores:
         return list(findings)
-    return [finding for finding in findings if not is_ignored(finding, settings, directory)]
+    here = directory or os.getcwd()
+    return [finding for finding in findings if not is_ignored(finding, settings, here)]
 
 
 def is_ignored(finding: Finding, settings: Settings, directory: str) -> bool:

@@ -40,15 +40,16 @@ def silence(
     - active: given a name or code, was that rule checked at all? If not, an ignore for it is not unused;
     - known: every name and code; a name beyond them is unknown. Without it, such names count as unused.
     """
+    marked = {source.path: source for source in sources if "dslint" in source.text}
+    if not marked:
+        return Silenced(list(findings), [], [])
     documents = list(documents)
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         by_path.setdefault(finding.place.source.path, []).append(finding)
     silenced: set[int] = set()
     unused: list[UnusedIgnore] = []
-    for source in {source.path: source for source in sources}.values():
-        if "dslint" not in source.text:
-            continue
+    for source in marked.values():
         inside = documents_in(source, documents)
         broken = any(problem.kind == "syntax" for document in inside for problem in document.problems)
         for ignore in ignores_in(source, inside):
