@@ -1,29 +1,37 @@
-"""Python programs, read with `ast` alone: the calls that make a launch, their arguments, and the configs in them.
+"""Python programs, read with `ast` alone: the calls that make a launch, their arguments, and the configs in
+them.
 
-Nothing is executed or imported. What only a run would show is UNKNOWN. A file that names none of the libraries that
-matter is not even parsed.
+Nothing is executed or imported. What only a run would show is UNKNOWN. A file that names none of the
+libraries that matter is not even parsed.
 """
 
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
-from dslint.documents.python_calls import CONFIG_PARAMETERS, PARAMETERS, PARSING_METHODS, TRAINER_METHODS, family
-from dslint.documents.python_names import Names, Scope, Site, start_of
+from dslint.documents.python_calls import (
+    CONFIG_PARAMETERS,
+    PARAMETERS,
+    PARSING_METHODS,
+    TRAINER_METHODS,
+    family,
+)
+from dslint.documents.python_names import Binding, Names, Scope, Site, start_of
 from dslint.documents.python_offsets import Offsets
 from dslint.documents.python_options import NO_COMMAND_LINE, CommandLine, Option, command_line
 from dslint.documents.python_values import Frame, Loaded, Override, PathText, Value, Values
 from dslint.documents.tree import UNKNOWN, Document, Node, Place, Problem, Source
 
 __all__ = [
+    "Call",
     "CommandLine",
     "Config",
-    "Call",
     "Given",
     "Loaded",
     "LocalClass",
@@ -44,13 +52,14 @@ WORTH: Final = re.compile(
 )
 # A call or class that the reader knows, or a config: without one of these there is nothing to find.
 TELLING: Final = re.compile(
-    r"\b(?:initialize|init_inference|Init|add_config_arguments|HfArgumentParser|TrlParser|\w*TrainingArguments|\w+Config"
-    r"|\w*Trainer|Fabric|Accelerator|DeepSpeedPlugin|DeepSpeedStrategy|ArgumentParser)\s*\(|\w+(?:Arguments|Config)\s*\)\s*:"
-    r"|zero_optimization|train_micro_batch_size_per_gpu"
+    r"\b(?:initialize|init_inference|Init|add_config_arguments|HfArgumentParser|TrlParser|\w*TrainingArguments"
+    r"|\w+Config|\w*Trainer|Fabric|Accelerator|DeepSpeedPlugin|DeepSpeedStrategy|ArgumentParser)\s*\("
+    r"|\w+(?:Arguments|Config)\s*\)\s*:|zero_optimization|train_micro_batch_size_per_gpu"
 )
+# What only Python 2 reads: such files are nobody's mistake.
 PYTHON_2: Final = re.compile(
-    r"^[ \t]*(?:print[ \t]+[^\s(=.,:\[]|print[ \t]*$|exec[ \t]+[\w'\"]|raise[ \t]+\w+[ \t]*,|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:)"
-    r"|<>|\b0[0-7]+[lL]?\b|\bur['\"]",
+    r"^[ \t]*(?:print[ \t]+[^\s(=.,:\[]|print[ \t]*$|exec[ \t]+[\w'\"]|raise[ \t]+\w+[ \t]*,"
+    r"|except[ \t]+[\w.]+[ \t]*,[ \t]*\w+[ \t]*:)|<>|\b0[0-7]+[lL]?\b|\bur['\"]",
     re.M,
 )
 
@@ -58,10 +67,11 @@ PYTHON_2: Final = re.compile(
 class Given(NamedTuple):
     """One argument of a call.
 
-    `value` is its plain value, or UNKNOWN; texts that are paths found from `__file__` are anchored `PathText`s.
-    `node` is the tree of a value that is written in this file, `file` what is loaded from a JSON file instead.
-    `made_by` is the order of the known call that gives the value. The spans are the value's and the keyword's;
-    the keyword's is None for an argument given by place, or through a dict (`**arguments`).
+    `value` is its plain value, or UNKNOWN; texts that are paths found from `__file__` are anchored
+    `PathText`s. `node` is the tree of a value that is written in this file, `file` what is loaded from a JSON
+    file instead. `made_by` is the order of the known call that gives the value. `option` is the attribute of
+    the parsed command line that gives it (`args.lr` → "lr", see `Option.dest`). The spans are the value's and
+    the keyword's; the keyword's is None for an argument given by place, or through a dict (`**arguments`).
     """
 
     value: Any
@@ -71,17 +81,18 @@ class Given(NamedTuple):
     node: Node | None = None
     file: Loaded | None = None
     made_by: int | None = None
+    option: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call of something that matters for a launch.
 
-    `name` is the family ("transformers.TrainingArguments" for trl's SFTConfig too), `dotted` what is called, with
-    import aliases resolved; for a class of this file, its own name. `complete` is False where arguments may be given
-    that are not listed (`**unknown`, `*values`). `receiver` is what stands before a method's dot.
-    `scope` is "" for the module, else a name as "main" or "Model.load"; `conditional`, whether it stands in a branch
-    or loop. `changed` lists attributes of the result that the program sets afterwards.
+    `name` is the family ("transformers.TrainingArguments" for trl's SFTConfig too), `dotted` what is called,
+    with import aliases resolved; for a class of this file, its own name. `complete` is False where arguments
+    may be given that are not listed (`**unknown`, `*values`). `receiver` is what stands before a method's
+    dot. `scope` is "" for the module, else a name as "main" or "Model.load"; `conditional`, whether it stands
+    in a branch or loop. `changed` lists attributes of the result that the program sets afterwards.
     """
 
     name: str
@@ -118,7 +129,8 @@ class Config(NamedTuple):
 class LocalClass(NamedTuple):
     """A class of the program that derives from a known family, with the defaults of its own fields.
 
-    `complete` is False where a base is unknown, or where the class may change its fields after they are given.
+    `complete` is False where a base is unknown, or where the class may change its fields after they are
+    given.
     """
 
     name: str
@@ -131,10 +143,11 @@ class LocalClass(NamedTuple):
 
 
 class Parser(NamedTuple):
-    """A dataclass parser (`HfArgumentParser`): its call, the classes it fills, and where their values come from.
+    """A dataclass parser (`HfArgumentParser`): its call, the classes it fills, and where their values come
+    from.
 
-    `classes` are dotted names, or names of `Program.classes`; None where they are unknown.
-    `sources` are of "command line", "file", "command line or file" and "program".
+    `classes` are dotted names, or names of `Program.classes`; None where they are unknown. `sources` are of
+    "command line", "file", "command line or file" and "program".
     """
 
     call: Call
@@ -146,8 +159,8 @@ class Parser(NamedTuple):
 class Program:
     """What a Python file tells of a launch.
 
-    `problem` says why it could not be read; it is then empty. `definitions` are dict literals by the name of the
-    function that returns them or of the module's variable, for programs that import them.
+    `problem` says why it could not be read; it is then empty. `definitions` are dict literals by the name of
+    the function that returns them or of the module's variable, for programs that import them.
     """
 
     source: Source
@@ -206,6 +219,18 @@ def read_program(source: Source) -> Program:
 
 def read_code(source: Source, code: str, offsets: Offsets) -> Program:
     """Reads code that stands in a source; `offsets` say where."""
+    # A syntax tree is tens of thousands of objects that all stay alive: collecting meanwhile is a third of
+    # the time.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return read_tree(source, code, offsets)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def read_tree(source: Source, code: str, offsets: Offsets) -> Program:
     try:
         tree = parsed(code)
         return Reader(source, tree, offsets).program()
@@ -242,7 +267,7 @@ def refused(source: Source, offsets: Offsets, message: str, row: int = 1, column
 class Reader:
     """Puts a file's facts together."""
 
-    __slots__ = ("_calls", "_families", "_names", "_orders", "_source", "_values")
+    __slots__ = ("_calls", "_destinations", "_families", "_names", "_orders", "_source", "_values")
 
     def __init__(self, source: Source, tree: ast.Module, offsets: Offsets) -> None:
         self._source = source
@@ -250,10 +275,13 @@ class Reader:
         self._values = Values(self._names, offsets, source.path)
         self._families: dict[str, str] = {}
         self._orders: dict[int, int] = {}
+        self._destinations: set[str] = set()
         self._calls: list[Call] = []
 
     def program(self) -> Program:
         classes = self.local_classes()
+        options = command_line(self._values)
+        self._destinations = {option.dest for option in options.options.values()}
         sites = [(site, name) for site in self._names.calls if (name := self.family_of(site))]
         sites.sort(key=lambda pair: (start_of(pair[0].node), -(pair[0].node.end_lineno or 0)))
         self._orders = {id(site.node): number for number, (site, _) in enumerate(sites)}
@@ -265,11 +293,12 @@ class Reader:
             configs=tuple(self.configs()),
             classes=classes,
             parsers=tuple(self.parsers(sites)),
-            command_line=command_line(self._values),
+            command_line=options,
             definitions=self.definitions(),
             imports={name: min(dotted) for name, dotted in self._names.imports.items()},
             adds_config_arguments=next(
-                (self.callee(call) for call in self._calls if call.name == "deepspeed.add_config_arguments"), None
+                (self.callee(call) for call in self._calls if call.name == "deepspeed.add_config_arguments"),
+                None,
             ),
             framework=framework,
             framework_place=framework_place,
@@ -289,7 +318,9 @@ class Reader:
         return family(self.dotted(function))
 
     def dotted(self, node: ast.expr) -> str:
-        """The dotted name; one that only `from library import *` can have brought counts as that library's."""
+        """The dotted name; one that only `from library import *` can have brought counts as that
+        library's.
+        """
         dotted = self._names.dotted(node)
         if dotted and "." not in dotted and dotted not in self._names.imports:
             for origin in self._names.stars:
@@ -314,7 +345,11 @@ class Reader:
         return ""
 
     def raw_family(self, node: ast.Call, scope: Scope) -> str:
-        if isinstance(node.func, ast.Name) and node.func.id in self._families and self.is_class(scope, node.func.id):
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id in self._families
+            and self.is_class(scope, node.func.id)
+        ):
             return self._families[node.func.id]
         return family(self.dotted(node.func))
 
@@ -354,7 +389,11 @@ class Reader:
     def base_family(self, node: ast.ClassDef, seen: tuple[str, ...]) -> tuple[str, str]:
         """The known class that a class derives from, and its family."""
         for base in node.bases:
-            if isinstance(base, ast.Name) and base.id in self._names.classes and base.id not in (*seen, node.name):
+            if (
+                isinstance(base, ast.Name)
+                and base.id in self._names.classes
+                and base.id not in (*seen, node.name)
+            ):
                 found = self.base_family(self._names.classes[base.id][0], (*seen, node.name))
                 if found[1]:
                     return found
@@ -392,7 +431,11 @@ class Reader:
         if any(name in scope.bindings for name in ("__init__", "__post_init__", "__setattr__", "__new__")):
             return False
         for base in node.bases:
-            if isinstance(base, ast.Name) and base.id in self._names.classes and base.id not in (*seen, node.name):
+            if (
+                isinstance(base, ast.Name)
+                and base.id in self._names.classes
+                and base.id not in (*seen, node.name)
+            ):
                 inner, inner_scope = self._names.classes[base.id]
                 if not self.is_plain_class(inner, inner_scope, (*seen, node.name)):
                     return False
@@ -453,7 +496,25 @@ class Reader:
     def evaluated(self, node: ast.expr, frame: Frame, keyword: tuple[int, int] | None, site: Site) -> Given:
         made = self.made_by(node, site)
         value = self._values.value(node, frame)
-        return self.given(value, keyword, self._orders.get(id(made)) if made is not None else None)
+        given = self.given(value, keyword, self._orders.get(id(made)) if made is not None else None)
+        return given._replace(option=self.option(node, site)) if given.value is UNKNOWN else given
+
+    def option(self, node: ast.expr, site: Site) -> str:
+        """The option of the command line whose value an expression is."""
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return ""
+        if node.attr not in self._destinations or node.attr in self._names.attributes_set:
+            return ""
+        owner = site.scope.owner(node.value.id)
+        bindings = owner.bindings[node.value.id] if owner is not None else []
+        return node.attr if bindings and all(self.is_parsed(each) for each in bindings) else ""
+
+    @staticmethod
+    def is_parsed(binding: Binding) -> bool:
+        """What a parser or a function gave, or a parameter: `args = parser.parse_args()`, `def
+        main(args)`.
+        """
+        return binding.kind == "parameter" or isinstance(binding.value, ast.Call)
 
     @staticmethod
     def given(value: Value, keyword: tuple[int, int] | None, made_by: int | None) -> Given:
@@ -515,7 +576,11 @@ class Reader:
             path, inner = self._values.opened(node.args[1], frame), node.args[0]
         elif isinstance(node.func, ast.Attribute) and node.func.attr in ("write", "write_text") and node.args:
             dumped = node.args[0]
-            if isinstance(dumped, ast.Call) and self._names.dotted(dumped.func) == "json.dumps" and dumped.args:
+            if (
+                isinstance(dumped, ast.Call)
+                and self._names.dotted(dumped.func) == "json.dumps"
+                and dumped.args
+            ):
                 inner = dumped.args[0]
                 if node.func.attr == "write":
                     path = self._values.opened(node.func.value, frame)
@@ -582,7 +647,8 @@ class Reader:
             binding = self._values.reaching(owner, node.id, frame) if owner is not None else None
             if binding is not None and isinstance(binding.value, ast.Tuple | ast.List | ast.Name):
                 return self.parsed_classes(
-                    binding.value, Frame(binding.scope, binding.block, start_of(binding.value), None, frame.depth + 1)
+                    binding.value,
+                    Frame(binding.scope, binding.block, start_of(binding.value), None, frame.depth + 1),
                 )
         dotted = self.dotted(node)
         return (dotted,) if dotted else None
@@ -603,7 +669,9 @@ class Reader:
         return frozenset(found)
 
     def framework(self) -> tuple[Framework | None, Place | None]:
-        """The framework that the program hands its config to; None when several come into question, or none."""
+        """The framework that the program hands its config to; None when several come into question, or
+        none.
+        """
         first: dict[Framework, Call] = {}
         for call in self._calls:
             kind = self.framework_of(call)
@@ -621,7 +689,11 @@ class Reader:
         name = call.name
         if name in ("deepspeed.initialize", "deepspeed.add_config_arguments"):
             return "deepspeed"
-        if name in ("transformers.TrainingArguments", "transformers.Trainer", "transformers.HfArgumentParser"):
+        if name in (
+            "transformers.TrainingArguments",
+            "transformers.Trainer",
+            "transformers.HfArgumentParser",
+        ):
             return "transformers"
         if name in ("accelerate.Accelerator", "accelerate.DeepSpeedPlugin"):
             return "accelerate"
@@ -629,6 +701,10 @@ class Reader:
             return "lightning"
         if name in ("lightning.Trainer", "lightning.Fabric"):
             strategy = call.arguments.get("strategy")
-            if strategy is not None and isinstance(strategy.value, str) and strategy.value.startswith("deepspeed"):
+            if (
+                strategy is not None
+                and isinstance(strategy.value, str)
+                and strategy.value.startswith("deepspeed")
+            ):
                 return "lightning"
         return None

@@ -1,4 +1,6 @@
-"""The callables that matter for a launch: under which names they come, and what their first parameters are called."""
+"""The callables that matter for a launch: under which names they come, and what their first parameters are
+called.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,17 @@ LIBRARIES: Final[dict[str, str]] = {
     "argparse": "argparse",
 }
 
-# trl's configurations that are TrainingArguments. PPOConfig is one since trl 0.12; before, a class of its own.
-TRL_CONFIGS: Final = frozenset(
-    f"{method}Config"
-    for method in (
-        *("SFT", "DPO", "GRPO", "KTO", "ORPO", "PPO", "PPOv2", "Reward", "CPO", "RLOO", "OnlineDPO", "NashMD", "XPO"),
-        *("GKD", "BCO", "PRM", "IterativeSFT", "Distillation", "SDPO", "GOLD", "TPO", "GMPO", "SDFT", "GFPO", "PAPO"),
-    )
+# trl's configurations that are TrainingArguments. PPOConfig is one since trl 0.12; before, a class of its
+# own.
+# fmt: off
+TRL_METHODS: Final = (
+    "SFT", "DPO", "GRPO", "KTO", "ORPO", "PPO", "PPOv2", "Reward", "CPO", "RLOO", "OnlineDPO", "NashMD",
+    "XPO", "GKD", "BCO", "PRM", "IterativeSFT", "Distillation", "SDPO", "GOLD", "TPO", "GMPO", "SDFT", "GFPO",
+    "PAPO",
 )
-TRL_TRAINERS: Final = frozenset(name.replace("Config", "Trainer") for name in TRL_CONFIGS)
+# fmt: on
+TRL_CONFIGS: Final = frozenset(f"{method}Config" for method in TRL_METHODS)
+TRL_TRAINERS: Final = frozenset(f"{method}Trainer" for method in TRL_METHODS)
 
 # library → last name → the family that a call counts as.
 KNOWN: Final[dict[str, dict[str, str]]] = {
@@ -85,7 +89,14 @@ LIBRARIES_BY_STAR: Final = frozenset({"deepspeed", "transformers", "trl", "accel
 
 # The names of the parameters that are given by place; beyond them a call is not complete.
 PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
-    "deepspeed.initialize": ("args", "model", "optimizer", "model_parameters", "training_data", "lr_scheduler"),
+    "deepspeed.initialize": (
+        "args",
+        "model",
+        "optimizer",
+        "model_parameters",
+        "training_data",
+        "lr_scheduler",
+    ),
     "deepspeed.init_inference": ("model", "config"),
     "deepspeed.init_distributed": ("dist_backend",),
     "deepspeed.zero.Init": ("module",),
@@ -98,8 +109,13 @@ PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
     "transformers.Trainer": ("model", "args"),
     "accelerate.Accelerator": ("device_placement", "split_batches"),
     "accelerate.DeepSpeedPlugin": (
-        *("hf_ds_config", "gradient_accumulation_steps", "gradient_clipping", "zero_stage", "is_train_batch_min"),
-        *("offload_optimizer_device", "offload_param_device"),
+        "hf_ds_config",
+        "gradient_accumulation_steps",
+        "gradient_clipping",
+        "zero_stage",
+        "is_train_batch_min",
+        "offload_optimizer_device",
+        "offload_param_device",
     ),
     "lightning.DeepSpeedStrategy": ("accelerator", "zero_optimization", "stage"),
     "lightning.Fabric": ("accelerator", "strategy", "devices", "num_nodes", "precision"),

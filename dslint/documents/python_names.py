@@ -1,7 +1,8 @@
-"""A Python file's names: where each is bound, what may change the object behind it, and which calls there are.
+"""A Python file's names: where each is bound, what may change the object behind it, and which calls there
+are.
 
-One walk over the syntax tree; nothing is executed. Values are worked out afterwards, from what is collected here, by
-`python_values`. Positions are `(row, utf-8 column)` pairs as `ast` gives them.
+One walk over the syntax tree; nothing is executed. Values are worked out afterwards, from what is collected
+here, by `python_values`. Positions are `(row, utf-8 column)` pairs as `ast` gives them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ START: Final[Position] = (0, 0)
 
 
 class Block:
-    """A run of statements. Two branches of one statement have the same `owner`; a loop's body may run again."""
+    """A run of statements. Two branches of one statement have the same `owner`; a loop's body may run
+    again.
+    """
 
     __slots__ = ("branch", "depth", "loop", "owner", "parent")
 
@@ -49,7 +52,11 @@ def exclude_each_other(one: Block, other: Block) -> bool:
     """Whether the blocks lie in two branches of the same `if`, `match` or list of `except`s."""
     for left, right in zip(one.lineage(), other.lineage(), strict=False):
         if left is not right:
-            return left.owner is not None and left.owner is right.owner and "try" not in (left.branch, right.branch)
+            return (
+                left.owner is not None
+                and left.owner is right.owner
+                and "try" not in (left.branch, right.branch)
+            )
     return False
 
 
@@ -65,7 +72,9 @@ def shared_loop(one: Block, other: Block) -> Block | None:
 
 
 class Binding(NamedTuple):
-    """A name gets a value. `value` is None where it is not an expression: a parameter, an import, a loop's target."""
+    """A name gets a value. `value` is None where it is not an expression: a parameter, an import, a loop's
+    target.
+    """
 
     kind: Literal["value", "with", "parameter", "definition", "opaque"]
     scope: Scope
@@ -78,9 +87,9 @@ class Binding(NamedTuple):
 class Alteration(NamedTuple):
     """Something may change the object behind a name.
 
-    set: `name[path] = value`. update: `name[path].update(value)`. remove: `del name[path]`. escape: the object at
-    `path` was handed on (to `callee`, or to another name) and may be changed there. A part of a path is the expression
-    between the brackets.
+    set: `name[path] = value`. update: `name[path].update(value)`. remove: `del name[path]`. escape: the
+    object at `path` was handed on (to `callee`, or to another name) and may be changed there. A part of a
+    path is the expression between the brackets.
     """
 
     kind: Literal["set", "update", "default", "remove", "escape"]
@@ -110,7 +119,9 @@ class Scope:
         "returns",
     )
 
-    def __init__(self, kind: Literal["module", "class", "function"], name: str, parent: Scope | None, node: ast.AST):
+    def __init__(
+        self, kind: Literal["module", "class", "function"], name: str, parent: Scope | None, node: ast.AST
+    ) -> None:
         self.kind = kind
         self.name = name
         self.parent = parent
@@ -118,7 +129,8 @@ class Scope:
         self.block = Block(None, None, "body")
         self.bindings: dict[str, list[Binding]] = defaultdict(list)
         self.alterations: dict[str, list[Alteration]] = defaultdict(list)
-        self.attributes: dict[str, list[Binding]] = defaultdict(list)  # of a class: `self.x = …` in its methods
+        # Of a class: `self.x = …` in its methods.
+        self.attributes: dict[str, list[Binding]] = defaultdict(list)
         self.elsewhere: set[str] = set()  # declared global or nonlocal
         self.returns: list[tuple[ast.expr | None, Block]] = []
 
@@ -126,7 +138,11 @@ class Scope:
         """The scope whose `name` this is, seen from here; None for a builtin or an unknown name."""
         scope: Scope | None = self
         while scope is not None:
-            if name in scope.bindings and name not in scope.elsewhere and (scope is self or scope.kind != "class"):
+            if (
+                name in scope.bindings
+                and name not in scope.elsewhere
+                and (scope is self or scope.kind != "class")
+            ):
                 return scope
             scope = scope.parent
         return None
@@ -164,7 +180,9 @@ class Names:
         Walk(self).statements(tree.body, self.module, self.module.block)
 
     def dotted(self, node: ast.expr) -> str:
-        """`ds.zero.Init` with `import deepspeed as ds` → "deepspeed.zero.Init"; "" when it is no chain of names."""
+        """`ds.zero.Init` with `import deepspeed as ds` → "deepspeed.zero.Init"; "" when it is no chain of
+        names.
+        """
         parts: list[str] = []
         while type(node) is ast.Attribute:
             parts.append(node.attr)
@@ -182,7 +200,9 @@ class Names:
 
 # Fields with expressions in them, without contexts and operators: what a walk has to look at.
 CHILDREN: Final[dict[type[ast.AST], tuple[str, ...]]] = {}
-SKIPPED: Final = frozenset({"ctx", "op", "ops", "kind", "type_comment", "id", "attr", "arg", "conversion", "is_async"})
+SKIPPED: Final = frozenset(
+    {"ctx", "op", "ops", "kind", "type_comment", "id", "attr", "arg", "conversion", "is_async"}
+)
 
 
 def children(kind: type[ast.AST]) -> tuple[str, ...]:
@@ -201,7 +221,9 @@ def end_of(node: ast.expr | ast.stmt) -> Position:
 
 
 def chain(node: ast.expr) -> tuple[str, tuple[ast.expr, ...]]:
-    """`a["b"]["c"]` → ("a", the expressions between the brackets); `self.a["b"]` → ("self.a", …); else ("", ())."""
+    """`a["b"]["c"]` → ("a", the expressions between the brackets); `self.a["b"]` → ("self.a", …); else
+    ("", ()).
+    """
     path: list[ast.expr] = []
     while True:
         kind = type(node)
@@ -223,7 +245,9 @@ def chain(node: ast.expr) -> tuple[str, tuple[ast.expr, ...]]:
             # `a.get("b")` and `a.setdefault("b", {})` reach the same object as `a["b"]`.
             assert isinstance(node, ast.Call)
             function = node.func
-            if not (isinstance(function, ast.Attribute) and function.attr in ("get", "setdefault") and node.args):
+            if not (
+                isinstance(function, ast.Attribute) and function.attr in ("get", "setdefault") and node.args
+            ):
                 return "", ()
             path.append(node.args[0])
             node = function.value
@@ -278,7 +302,13 @@ class Walk:
         self.expressions(node.value, scope, block)
 
     def bind(
-        self, target: ast.expr, value: ast.expr | None, scope: Scope, block: Block, at: Position, kind: str = "value"
+        self,
+        target: ast.expr,
+        value: ast.expr | None,
+        scope: Scope,
+        block: Block,
+        at: Position,
+        kind: str = "value",
     ) -> None:
         if isinstance(target, ast.Name):
             self.bind_name(target.id, value, scope, block, at, "with" if kind == "with" else "value")
@@ -302,7 +332,13 @@ class Walk:
                 self.bind(each, part, scope, block, at)
 
     def bind_name(
-        self, name: str, value: ast.expr | None, scope: Scope, block: Block, at: Position, kind: Literal["value", "with"]
+        self,
+        name: str,
+        value: ast.expr | None,
+        scope: Scope,
+        block: Block,
+        at: Position,
+        kind: Literal["value", "with"],
     ) -> None:
         if name in scope.elsewhere:
             # Bound in an outer scope, whenever this function is called.
@@ -325,7 +361,9 @@ class Walk:
             self.note_alias("", value, scope, block, at)
 
     def note_alias(self, name: str, value: ast.expr, scope: Scope, block: Block, at: Position) -> None:
-        """`b = a`, `b = a["c"]`: what changes b changes a. `b = a.copy()`: what changes deep inside b does."""
+        """`b = a`, `b = a["c"]`: what changes b changes a. `b = a.copy()`: what changes deep inside b
+        does.
+        """
         root, path = chain(value)
         if root:
             self.alias(root, path, name, scope, block, at)
@@ -336,7 +374,9 @@ class Walk:
         ):
             root, path = chain(value.func.value)
             if root:
-                found = Alteration("escape", scope, block, at, path, None, value, name, shallow=value.func.attr == "copy")
+                found = Alteration(
+                    "escape", scope, block, at, path, None, value, name, shallow=value.func.attr == "copy"
+                )
                 scope.alterations[root].append(found)
 
     def alias(
@@ -581,7 +621,10 @@ class Walk:
 
 
 METHODS_OF_LISTS: Final = frozenset({"append", "extend", "insert", "remove", "sort", "reverse"})
-METHODS: Final = METHODS_OF_LISTS | {"update", "pop", "popitem", "setdefault", "clear", "__delitem__", "__setitem__"}
+METHODS_OF_DICTS: Final = frozenset(
+    {"update", "pop", "popitem", "setdefault", "clear", "__delitem__", "__setitem__"}
+)
+METHODS: Final = METHODS_OF_LISTS | METHODS_OF_DICTS
 OWN_SCOPE: Final = frozenset({ast.Lambda, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp})
 
 

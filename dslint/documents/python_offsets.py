@@ -10,8 +10,9 @@ from dslint.documents.tree import line_starts
 class Offsets:
     """Rows and utf-8 columns of `code` → offsets into a source's text.
 
-    `code` is the source's text itself, but for a byte order mark of `shift` characters before it; or (a notebook's
-    cells, put together) `starts` and `ends` say for each character of it where it begins and ends in the source.
+    `code` is the source's text itself, but for a byte order mark of `shift` characters before it; or (a
+    notebook's cells, put together) `starts` and `ends` say for each character of it where it begins and ends
+    in the source.
     """
 
     __slots__ = ("_ascii", "_code", "_ends", "_lines", "_shift", "_starts")

@@ -18,15 +18,17 @@ CONFIG_FLAGS: Final = ("--deepspeed", "--deepscale", "--deepspeed_mpi")
 CONFIG_TEXTS: Final = ("--deepspeed_config", "--deepscale_config")
 STORED: Final = {"store_true": False, "store_false": True, "count": None}
 # Actions that take no value from the command line.
-FLAGS: Final = frozenset({"store_true", "store_false", "store_const", "append_const", "count", "help", "version"})
+FLAGS: Final = frozenset(
+    {"store_true", "store_false", "store_const", "append_const", "count", "help", "version"}
+)
 
 
 class Option(NamedTuple):
     """One option, as `add_argument` makes it.
 
-    `takes_value` is None where its action is unknown. `default`, `choices` and `type` are UNKNOWN where only a run
-    would show them, and None (`choices` and `type`) where they are not given. The spans are those of the call, and of
-    the values of `default` and `choices` where these are given.
+    `takes_value` is None where its action is unknown. `default`, `choices` and `type` are UNKNOWN where only
+    a run would show them, and None (`choices` and `type`) where they are not given. The spans are those of
+    the call, and of the values of `default` and `choices` where these are given.
     """
 
     names: tuple[str, ...]
@@ -47,9 +49,9 @@ class Option(NamedTuple):
 class CommandLine(NamedTuple):
     """What argparse makes of a command line.
 
-    `options` is by name ("--dtype"), each name of an option an entry. `complete`: the program takes no other option
-    than these. `abbreviations`: a beginning of a name is taken for it. `tolerant`: unknown options are passed over.
-    `reads_arguments`: the parser is asked for the words after the program's name.
+    `options` is by name ("--dtype"), each name of an option an entry. `complete`: the program takes no other
+    option than these. `abbreviations`: a beginning of a name is taken for it. `tolerant`: unknown options are
+    passed over. `reads_arguments`: the parser is asked for the words after the program's name.
     """
 
     options: dict[str, Option]
@@ -60,7 +62,9 @@ class CommandLine(NamedTuple):
     positionals: int = 0
 
     def matching(self, text: str) -> list[Option]:
-        """The options that a word such as "--dtype" or "--dty=bf16" may mean: none, one, or several when ambiguous."""
+        """The options that a word such as "--dtype" or "--dty=bf16" may mean: none, one, or several when
+        ambiguous.
+        """
         name = text.partition("=")[0]
         if name in self.options:
             return [self.options[name]]
@@ -102,7 +106,9 @@ class Reader:
         for site in self._names.calls:
             if self.family_of(site) == "deepspeed.add_config_arguments":
                 self.add_config_arguments(site)
-        asked = [site for site in self._names.calls if attribute_of(site) in ("parse_args", "parse_known_args")]
+        asked = [
+            site for site in self._names.calls if attribute_of(site) in ("parse_args", "parse_known_args")
+        ]
         reads = any(not explicit_arguments(site.node) for site in asked)
         self._complete = self._complete and bool(made) and self.is_closed(made, asked)
         return CommandLine(
@@ -232,7 +238,9 @@ class Reader:
         return self.is_known_parser(function.value, site.scope, ())
 
     def is_known_parser(self, node: ast.expr, scope: Scope, seen: tuple[str, ...]) -> bool:
-        """An expression that is a parser, or a group of one, that this file made (or a function's parameter)."""
+        """An expression that is a parser, or a group of one, that this file made (or a function's
+        parameter).
+        """
         if isinstance(node, ast.Call):
             if attribute(node) in GROUPS:
                 assert isinstance(node.func, ast.Attribute)
@@ -246,7 +254,8 @@ class Reader:
         if owner is None:
             return False
         return all(
-            each.kind == "parameter" or self.makes_parser(each, (*seen, node.id)) for each in owner.bindings[node.id]
+            each.kind == "parameter" or self.makes_parser(each, (*seen, node.id))
+            for each in owner.bindings[node.id]
         )
 
     def returns_parser(self, name: str, seen: tuple[str, ...]) -> bool:
@@ -274,11 +283,14 @@ def attribute_of(site: Site) -> str:
 
 
 def explicit_arguments(node: ast.Call) -> bool:
-    """`parse_args([...])`: not what the command line says. `parse_args(sys.argv[1:])` and `parse_args(None)` are."""
+    """`parse_args(["--stage", "2"])`, `parse_args("--stage 2".split())`: not what the command line says."""
     given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "args")]
-    if not given or (isinstance(given[0], ast.Constant) and given[0].value is None):
+    if not given:
         return False
-    return "argv" not in ast.dump(given[0])
+    words = given[0]
+    if isinstance(words, ast.Call):
+        return isinstance(words.func, ast.Attribute) and words.func.attr == "split"
+    return isinstance(words, ast.List | ast.Tuple)
 
 
 def destination(names: tuple[str, ...]) -> str:

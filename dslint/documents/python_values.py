@@ -1,9 +1,10 @@
-"""Static evaluation: an expression → the tree of what it gives, with UNKNOWN wherever only a run would show it.
+"""Static evaluation: an expression → the tree of what it gives, with UNKNOWN wherever only a run would show
+it.
 
-A scalar has the span of the expression that gives it; an object or array has the span of its literal, so that its keys
-have their true places. Every evaluation makes a fresh tree. A name counts when one binding alone can reach its use, and
-an object is what its literal says with every later change in straight-line code applied; a change under a condition, a
-computed key or a hand-over to code that may change it makes that part unknown.
+A scalar has the span of the expression that gives it; an object or array has the span of its literal, so that
+its keys have their true places. Every evaluation makes a fresh tree. A name counts when one binding alone can
+reach its use, and an object is what its literal says with every later change in straight-line code applied; a
+change under a condition, a computed key or a hand-over to code that may change it makes that part unknown.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ MAX_BITS: Final = 256
 
 
 class PathText(str):
-    """A path. `anchored`: found from the program's own place (`__file__`), so relative to the working directory here."""
+    """A path. `anchored`: found from the program's own place (`__file__`), so relative to the working
+    directory here.
+    """
 
     anchored: bool = False
 
@@ -62,7 +65,9 @@ def anchored(text: str, like: str) -> PathText:
 
 
 class Override(NamedTuple):
-    """A change in the program to a config that it loaded from a file. `node` is None where a key is removed."""
+    """A change in the program to a config that it loaded from a file. `node` is None where a key is
+    removed.
+    """
 
     path: tuple[str, ...]
     node: Node | None
@@ -125,14 +130,14 @@ COMPARISONS: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 CONVERSIONS: Final[dict[str, Callable[[Any], Any]]] = {"int": int, "float": float, "bool": bool, "str": str}
 
 # Functions that leave what they are given as it is, by their last name.
-HARMLESS: Final = frozenset(
-    {
-        *("print", "pprint", "pformat", "len", "str", "repr", "isinstance", "type", "bool", "id", "format", "sorted"),
-        *("list", "dict", "tuple", "set", "iter", "enumerate", "zip", "any", "all", "hasattr", "getattr", "min", "max"),
-        *("dump", "dumps", "safe_dump", "deepcopy", "copy", "info", "debug", "warning", "error", "log", "log_dict"),
-        *("write", "write_text", "join", "rank_zero_info", "print_rank_0", "log_dist", "DeepSpeedConfig"),
-    }
-)
+# fmt: off
+HARMLESS: Final = frozenset({
+    "print", "pprint", "pformat", "len", "str", "repr", "isinstance", "type", "bool", "id", "format",
+    "sorted", "list", "dict", "tuple", "set", "iter", "enumerate", "zip", "any", "all", "hasattr", "getattr",
+    "min", "max", "dump", "dumps", "safe_dump", "deepcopy", "copy", "info", "debug", "warning", "error",
+    "log", "log_dict", "write", "write_text", "join", "rank_zero_info", "print_rank_0", "log_dist", "DeepSpeedConfig",
+})
+# fmt: on
 LOADERS: Final = frozenset({"json.load", "hjson.load"})
 TEXT_LOADERS: Final = frozenset({"json.loads", "hjson.loads"})
 WRAPPERS: Final = frozenset({"HfDeepSpeedConfig", "HfTrainerDeepSpeedConfig"})
@@ -160,8 +165,8 @@ class Values:
         self.path = path
         self._offsets = offsets
         self._steps = 0
-        # Containers behind names, by use: a change whose new value reads the same name would else be worked out anew
-        # for every change after it.
+        # Containers behind names, by use: a change whose new value reads the same name would else be worked
+        # out anew for every change after it.
         self._known: dict[tuple[int, Position], Value] = {}
 
     # Nodes.
@@ -246,7 +251,8 @@ class Values:
         later = [
             (binding, loop)
             for binding in bindings
-            if binding.position > frame.position and (loop := shared_loop(binding.block, frame.block)) is not None
+            if binding.position > frame.position
+            and (loop := shared_loop(binding.block, frame.block)) is not None
         ]
         certain = None
         for binding in before:
@@ -293,7 +299,9 @@ class Values:
         return self.value(default, Frame(outer, outer.block, start_of(default), None, frame.depth))
 
     def only_call(self, scope: Scope, depth: int) -> Bound | None:
-        """The one place where a function of this file is called; None when there are several, or others may call it."""
+        """The one place where a function of this file is called; None when there are several, or others
+        may call it.
+        """
         function = scope.node
         parent = scope.parent
         if not isinstance(function, ast.FunctionDef) or function.decorator_list or parent is None:
@@ -306,7 +314,9 @@ class Values:
         sites = [
             site
             for site in self.names.calls
-            if isinstance(site.node.func, ast.Name) and site.node.func.id == name and site.scope.owner(name) is parent
+            if isinstance(site.node.func, ast.Name)
+            and site.node.func.id == name
+            and site.scope.owner(name) is parent
         ]
         if len(sites) != 1:
             return None
@@ -341,7 +351,9 @@ class Values:
         return self.at_use(value, node)
 
     def class_attribute(self, node: ast.Attribute, name: str, frame: Frame) -> Value | None:
-        """`Config.lr`, and `config.lr` with `config = Config(…)`, where nothing in the file sets that attribute."""
+        """`Config.lr`, and `config.lr` with `config = Config(…)`, where nothing in the file sets that
+        attribute.
+        """
         if node.attr in self.names.attributes_set:
             return None
         owner = frame.scope.owner(name)
@@ -374,7 +386,10 @@ class Values:
 
     def field_default(self, node: ast.expr, frame: Frame) -> Value:
         """A class body's value; of `field(default=1)` the default."""
-        if isinstance(node, ast.Call) and self.names.dotted(node.func).rpartition(".")[2] in ("field", "Field"):
+        if isinstance(node, ast.Call) and self.names.dotted(node.func).rpartition(".")[2] in (
+            "field",
+            "Field",
+        ):
             for keyword in node.keywords:
                 if keyword.arg == "default":
                     return self.value(keyword.value, frame)
@@ -522,7 +537,11 @@ class Values:
             if isinstance(part, ast.Constant):
                 parts.append(str(part.value))
                 continue
-            if not isinstance(part, ast.FormattedValue) or part.format_spec is not None or part.conversion != -1:
+            if (
+                not isinstance(part, ast.FormattedValue)
+                or part.format_spec is not None
+                or part.conversion != -1
+            ):
                 return self.unknown(node)
             value = self.known(part.value, frame)
             if value is UNKNOWN:
@@ -532,7 +551,9 @@ class Values:
             else:
                 parts.append(str(value))
         text = "".join(parts)
-        return self.scalar(anchored(text, parts[0]) if parts and isinstance(parts[0], PathText) else text, node)
+        if parts and isinstance(parts[0], PathText):
+            text = anchored(text, parts[0])
+        return self.scalar(text, node)
 
     def named(self, node: ast.NamedExpr, frame: Frame) -> Value:
         return self.value(node.value, frame)
@@ -669,7 +690,7 @@ class Values:
         return self.value(result, inner)
 
     def function_called(self, node: ast.Call, frame: Frame) -> tuple[Scope | None, int]:
-        """The function of this file that a call goes to, and how many parameters come before its arguments."""
+        """The function of this file that a call goes to; how many parameters come before its arguments."""
         function = node.func
         if isinstance(function, ast.Name):
             owner = frame.scope.owner(function.id)
@@ -789,7 +810,7 @@ class Values:
         return self.node_of(change.value, inner) if certain else self.unknown(change.value)
 
     def reach(self, root: Node, keys: list[str | None]) -> Node | None:
-        """The node at a path; None when it is unknown already; what lies under a computed key is blurred on the way."""
+        """The node at a path; None when it is unknown already. What lies under a computed key is blurred."""
         node = root
         for key in keys:
             if key is None or node.kind != "object":
@@ -881,10 +902,11 @@ class Values:
         scopes = self.names.scopes
         if change.alias.startswith("self."):
             owner = change.scope.enclosing_class()
-            changes = [a for s in scopes if s.enclosing_class() is owner for a in s.alterations.get(change.alias, ())]
+            scopes = [scope for scope in scopes if scope.enclosing_class() is owner]
         else:
             own = change.scope.owner(change.alias)
-            changes = [a for s in scopes for a in s.alterations.get(change.alias, ()) if s.owner(change.alias) is own]
+            scopes = [scope for scope in scopes if scope.owner(change.alias) is own]
+        changes = [each for scope in scopes for each in scope.alterations.get(change.alias, ())]
         return all(
             (change.shallow and len(each.path) + (each.kind == "update") < 2 and each.kind != "escape")
             or (each.kind == "escape" and each is not change and self.is_harmless(each, depth + 8))
@@ -908,9 +930,10 @@ class Values:
         name = parameter_of(scope.node.args, call, change.value, skip)
         if name is None:
             return False
-        return all(
-            each.kind == "escape" and self.is_harmless(each, depth + 8) for each in scope.alterations.get(name, ())
-        ) and not any(name in inner.alterations for inner in self.names.scopes if inner.parent is scope)
+        if any(name in inner.alterations for inner in self.names.scopes if inner.parent is scope):
+            return False
+        changes = scope.alterations.get(name, ())
+        return all(each.kind == "escape" and self.is_harmless(each, depth + 8) for each in changes)
 
     def initializer(self, name: str) -> Scope | None:
         _, scope = self.names.classes[name]
@@ -919,7 +942,7 @@ class Values:
 
 
 def not_undone(binding: Binding) -> bool:
-    """A binding that need not have happened still gives the value, as without it there would be a NameError."""
+    """A binding that need not have happened gives the value all the same: without it there is a NameError."""
     return binding.kind in ("value", "with", "parameter")
 
 
@@ -969,7 +992,7 @@ def timing(change: Alteration, binding: Binding, frame: Frame) -> Literal["yes",
 
 
 def computed(kind: ast.operator, left: Any, right: Any) -> Any:
-    """Arithmetic on known scalars; UNKNOWN where Python would raise, or the result be out of all proportion."""
+    """Arithmetic on known scalars; UNKNOWN where Python raises, or the result is out of all proportion."""
     if isinstance(left, PathText) and isinstance(right, str) and isinstance(kind, ast.Div):
         return left / right
     if isinstance(left, str) and isinstance(right, str) and isinstance(kind, ast.Add):
@@ -982,7 +1005,7 @@ def computed(kind: ast.operator, left: Any, right: Any) -> Any:
         operation: Callable[[Any, Any], Any] | None = operator.pow
     else:
         operation = ARITHMETIC.get(type(kind))
-    if operation is None or (isinstance(kind, ast.LShift) and not (isinstance(right, int) and right <= MAX_BITS)):
+    if operation is None or (isinstance(kind, ast.LShift) and right > MAX_BITS):
         return UNKNOWN
     try:
         result = operation(left, right)
@@ -995,7 +1018,9 @@ def computed(kind: ast.operator, left: Any, right: Any) -> Any:
 
 def converted(name: str, value: Any) -> Any:
     try:
-        return anchored(value, value) if name == "str" and isinstance(value, PathText) else CONVERSIONS[name](value)
+        if name == "str" and isinstance(value, PathText):
+            return value
+        return CONVERSIONS[name](value)
     except (ValueError, TypeError, OverflowError):
         return UNKNOWN
 
@@ -1015,14 +1040,17 @@ def argument_for(parameters: ast.arguments, name: str, call: ast.Call, skip: int
     positional = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
     if name in positional:
         index = positional.index(name) - skip
-        if 0 <= index < len(call.args) and not any(isinstance(each, ast.Starred) for each in call.args[: index + 1]):
+        before = call.args[: index + 1]
+        if 0 <= index < len(call.args) and not any(isinstance(each, ast.Starred) for each in before):
             return call.args[index]
     return None
 
 
 def default_for(parameters: ast.arguments, name: str, call: ast.Call) -> ast.expr | None:
     """A parameter's default, when the call surely leaves it at that."""
-    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+    if any(keyword.arg is None for keyword in call.keywords):
+        return None
+    if any(isinstance(each, ast.Starred) for each in call.args):
         return None
     positional = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
     if name in positional:
