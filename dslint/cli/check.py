@@ -17,7 +17,7 @@ from dslint.linting import Context, Outcome, lint, merged
 from dslint.reports import FORMATS, Run, render
 from dslint.reports.colour import terminal_width, wants_colour
 from dslint.rules import book
-from dslint.rules.finding import LEVEL, Finding
+from dslint.rules.finding import IGNORE_RULES, LEVEL, Finding
 from dslint.settings import Settings, SettingsError, check_selectors, fixable, load, merge, selected, severity_of
 from dslint.workspace import Workspace
 
@@ -137,7 +137,9 @@ class Job:
         known = {word for rule in self.all_rules for word in (rule.code, rule.name)}
         active = {word for rule in self.context.rules for word in (rule.code, rule.name)}
         result = silence(findings, sources, documents, active.__contains__, known)
-        return merged([*result.kept, *reported(result.unused)])
+        idle = [self.graded(finding) for finding in reported(result.unused, known)]
+        chosen = [finding for finding in idle if selected(finding.code, finding.name, self.settings)]
+        return merged([*result.kept, *chosen])
 
     def graded(self, finding: Finding) -> Finding:
         severity = severity_of(finding.code, finding.name, finding.severity, self.settings)
@@ -163,7 +165,7 @@ def rules_for(settings: Settings) -> tuple[book.Rule, ...]:
     rules = book.load()
     if settings.rules:
         rules = (*rules, *own_rules(settings.rules, rules))
-    check_selectors(settings, lambda: [(rule.code, rule.name) for rule in rules])
+    check_selectors(settings, lambda: [*IGNORE_RULES, *((rule.code, rule.name) for rule in rules)])
     return rules
 
 

@@ -12,6 +12,9 @@ Severity = Literal["info", "warning", "error"]
 
 LEVEL: dict[str, int] = {"info": 0, "warning": 1, "error": 2}
 
+# The codes and names of the two faults that ignores themselves can have; no rule file tells of them.
+IGNORE_RULES: tuple[tuple[str, str], ...] = (("DS001", "unused-ignore"), ("DS002", "invalid-ignore"))
+
 
 class Related(NamedTuple):
     """Another place that the finding rests on, with what stands there."""

@@ -18,10 +18,9 @@ from __future__ import annotations
 from dslint.silencing.adding import Added, add_ignores
 from dslint.silencing.files import without_ignored_files
 from dslint.silencing.silence import Silenced, UnusedIgnore, silence
-from dslint.silencing.unused import RULES, reported
+from dslint.silencing.unused import reported
 
 __all__ = [
-    "RULES",
     "Added",
     "Silenced",
     "UnusedIgnore",

@@ -8,15 +8,12 @@ from typing import Final
 from dslint.documents.tree import Place
 from dslint.fixing.fix import Change, Edit, Fix
 from dslint.rules.book import DOCS_URL
-from dslint.rules.finding import Finding
+from dslint.rules.finding import IGNORE_RULES, Finding
 from dslint.silencing.comments import Comment, row_end, row_start, stands_alone
 from dslint.silencing.ignores import Ignore, Name, key_pointer
 from dslint.silencing.silence import UnusedIgnore
 
-UNUSED: Final = ("DS001", "unused-ignore")
-INVALID: Final = ("DS002", "invalid-ignore")
-# What these two rules are called, so that they can be selected and documented like any other.
-RULES: Final = (UNUSED, INVALID)
+UNUSED, INVALID = IGNORE_RULES
 
 WHY_UNUSED: Final = "An ignore that outlives its finding hides the next one that comes to its place."
 WHY_INVALID: Final = "An ignore counts only when it names rules that exist, so that it hides nothing else."
