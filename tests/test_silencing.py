@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from dslint.api import lint
 from dslint.documents import json as json_documents
 from dslint.documents import yaml as yaml_documents
 from dslint.documents.editing import edits as edits_for
@@ -411,3 +412,29 @@ def test_what_names_itself_in_its_own_documentation_is_found_by_nobody():
     source = Source("t.sh", "# see dslint: rules are silenced with ignore[NAME]\nrun\n")
     assert silence([], [source], []).unused == []
     assert re.search("ignore", source.text)
+
+
+def test_on_real_configs_added_ignores_silence_everything_and_change_nothing_else(corpus):
+    seen = 0
+    for path in sorted((corpus / "configs").rglob("*.json"))[::4]:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found = lint(text=text, filename="ds_config.json", deepspeed_version="0.19.8")
+        document = json_documents.parse(Source("ds_config.json", text))
+        if (
+            not found
+            or document.root.kind != "object"
+            or any(each.refused_by > {"json"} for each in document.problems)
+        ):
+            continue
+        added = add_ignores(found, [document])
+        after = Source("ds_config.json", applied(text, added.edits))
+        again = json_documents.parse(after)
+        plain = again.root.plain()
+        plain.pop("//dslint", None)
+        assert plain == document.root.plain(), path
+        outcome = silence(lint(text=after.text, deepspeed_version="0.19.8"), [after], [again])
+        left = {(finding.name, finding.place.pointer) for finding in added.left}
+        assert {(finding.name, finding.place.pointer) for finding in outcome.kept} <= left, path
+        assert outcome.unused == [], path
+        seen += 1
+    assert seen > 10
