@@ -36,6 +36,21 @@ def edits(document: Document, changes: Sequence[Change]) -> list[Edit]:
     return editor(document, changes)
 
 
+def strict_json(document: Document, comments: bool = False) -> list[Edit]:
+    """What to replace so that Python's json reads what hjson reads now; see `json_strict.strict_json`."""
+    # Imported here: few runs meet a text that needs it.
+    from dslint.documents.json_strict import strict_json
+
+    return strict_json(document, comments)
+
+
+def without_duplicates(document: Document) -> list[Edit]:
+    """What to remove so that each key stands once in its object; see `json_strict.without_duplicates`."""
+    from dslint.documents.json_strict import without_duplicates
+
+    return without_duplicates(document)
+
+
 def changed(plain: Any, changes: Sequence[Change]) -> Any:
     """The plain data after the changes; the data given stays as it is.
 

@@ -2,8 +2,9 @@
 
 Two loaders matter. "hjson" is DeepSpeed's own, `hjson.load` with a hook that refuses duplicate keys
 (`deepspeed/runtime/config.py`). "json" is `json.load`, as Transformers and Accelerate call it; of duplicate
-keys it keeps the last one silently. The tree holds what json reads where json accepts the text, else what hjson
-reads, else (neither accepts it) what the text most likely means, so that later steps have something to look at.
+keys it keeps the last one silently. The tree holds what json reads where json accepts the text, else what
+hjson reads, else (neither accepts it) what the text most likely means, so that later steps have something
+to look at.
 
 Kinds of Problem, and who refuses the text for their sake:
 
@@ -33,9 +34,10 @@ Kinds of Problem, and who refuses the text for their sake:
     odd-space           json           a blank that only looks like one (U+00A0, …)
     typographic-quotes  json           “…”: to hjson a part of the text
 
-Texts of kind constant, number-form and typographic-quotes swallow the rest of their row as quoteless-swallows do.
-hjson reads 2e8 and 1.0 as integers and json as floats; they are equal, so that is no problem.
-Nesting is refused by hjson from HJSON_DEPTH levels on and by json from JSON_DEPTH, with a RecursionError.
+Texts of kind constant, number-form and typographic-quotes swallow the rest of their row as
+quoteless-swallows do. hjson reads 2e8 and 1.0 as integers and json as floats; they are equal, so that is no
+problem. Nesting is refused by hjson from HJSON_DEPTH levels on and by json from JSON_DEPTH, with a
+RecursionError.
 """
 
 from __future__ import annotations
@@ -60,8 +62,8 @@ def parse(
     """Read the characters `start:end` of a source as a config; never raises, in time linear in the text.
 
     `substitute` is for text that a shell expands first (a heredoc): it is asked for the text of each
-    placeholder (`$NAME`, `${NAME:-default}`, `$(…)`, backticks) and answers with a str, or UNKNOWN. A value with an
-    unknown placeholder in it is a node of kind unknown; so is an object with an unknown key.
+    placeholder (`$NAME`, `${NAME:-default}`, `$(…)`, backticks) and answers with a str, or UNKNOWN. A value
+    with an unknown placeholder in it is a node of kind unknown; so is an object with an unknown key.
     """
     stop = len(source.text) if end is None else end
     if substitute is not None and not re.compile(r"[$`\\]").search(source.text, start, stop):

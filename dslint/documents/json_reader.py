@@ -1,6 +1,7 @@
 """Objects and arrays of JSON and Hjson, what may stand around the config, and recovery from errors.
 
-`Reader.run` reads what both loaders read alike, by one regular expression a member; `Reader.step` reads the rest.
+`Reader.run` reads what both loaders read alike, by one regular expression a member; `Reader.step` reads the
+rest.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _ENDS = r"(?=[ \t]*(?:[,}\]\r\n#]|/[/*]|\Z))"  # what may follow an unquoted sca
 
 
 def _value_pattern(excluded: str) -> str:
-    """A value that both loaders read alike, in a group by its kind, and the comma after it if there is one."""
+    """A value that both loaders read alike, in a group by its kind, and the comma after it, if any."""
     return (
         rf'(?:("[^"\\\x00-\x1f{excluded}]*")'
         rf"|(-?(?:0|[1-9][0-9]{{0,30}})){_ENDS}"

@@ -64,8 +64,8 @@ class Scalars:
     """A pass over the text: what it notes, and how it reads values that are no containers.
 
     A strict pass (`tolerant=False`) follows hjson and stops where hjson does. A tolerant pass recovers from
-    errors, and ends an unquoted value at the next comma or brace; `diverged` says that hjson would read such a value
-    otherwise, so that only a strict pass can tell what hjson makes of the text.
+    errors, and ends an unquoted value at the next comma or brace; `diverged` says that hjson would read
+    such a value otherwise, so that only a strict pass can tell what hjson makes of the text.
     """
 
     REFUSED_BY: Final[dict[str, frozenset[Loader]]] = {  # kinds that are not here: json alone
@@ -121,7 +121,7 @@ class Scalars:
     def fail(
         self, start: int, end: int, message: str, pointer: str | None = None, crash: bool = False
     ) -> None:
-        """Note what neither loader reads; a strict pass ends here. `crash`: hjson's error is none of its own."""
+        """Note what neither loader reads; a strict pass ends here. `crash`: not by hjson's own error."""
         self.crashed = self.crashed or (crash and not self.first_stop)
         self.note("syntax", start, end, message, pointer)
         if not self.tolerant:
@@ -195,8 +195,8 @@ class Scalars:
     def word(self, pos: int) -> tuple[Node, int]:
         """A value without quotes, and where to read on.
 
-        To hjson it is a literal or a number up to the next comma, brace, comment or row's end, else text to the
-        row's end.
+        To hjson it is a literal or a number up to the next comma, brace, comment or row's end, else text to
+        the row's end.
         """
         raw = self.text[pos : self.past(_SEGMENT if self.substitute is None else _SHELL_SEGMENT, pos)]
         stop = pos + len(raw)
@@ -260,7 +260,7 @@ class Scalars:
         return Node("number", pos, end, value)
 
     def guessed(self, pos: int, raw: str, stop: int, whole: str, content: Any) -> tuple[Node, int]:
-        """Text without quotes, tolerantly: `raw` runs to the next comma or brace, `whole` to the row's end."""
+        """Text without quotes in a tolerant pass: `raw` ends at a comma or brace, `whole` with the row."""
         swallows = len(whole.rstrip()) > stop - pos
         cut = re.search(r'[ \t]+(?=")', raw) if self.substitute is None else None
         if cut is not None:  # a new entry starts in this row: a comma was forgotten
@@ -377,7 +377,7 @@ class Scalars:
         return Node("unknown" if body is UNKNOWN else "string", pos, close + 3, body), close + 3
 
     def multiline_indent(self, pos: int) -> int:
-        """The characters before `pos` in its row; in the first row what hjson takes for that, -1 if it crashes."""
+        """The characters before `pos` in its row; in the first row what hjson makes of that, -1: a crash."""
         text, start, end = self.text, self.start, self.end
         newline = max(text.rfind("\n", start, pos), text.rfind("\r", start, pos))
         if newline >= 0:
@@ -390,7 +390,7 @@ class Scalars:
 
 
 def describe(word: str, content: Any, swallows: bool) -> tuple[str, str]:
-    """The kind of a text without quotes, and a sentence: `word` seems meant, `content` is what hjson reads."""
+    """The kind of a text without quotes, and a sentence: `word` seems meant, hjson reads `content`."""
     reads = "Hjson reads " + ("text" if content is UNKNOWN else f"the text `{short(content)}`")
     if swallows:
         reads += ", up to the end of the row"
