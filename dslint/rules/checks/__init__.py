@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from dslint.launches.launch import Launch
-from dslint.rules.checks import batch, offload, precision, syntax
+from dslint.rules.checks import batch, offload, optimizer, precision, scheduler, syntax
 from dslint.rules.checks.schema import SCHEMA_CHECKS
 from dslint.rules.match import Match
 
@@ -29,6 +29,15 @@ CHECKS: Final[Mapping[str, Check]] = {
     "batch-impossible": batch.impossible,
     "batch-missing": batch.missing,
     "batch-not-positive": batch.not_positive,
+    "optimizer-unknown": optimizer.unknown,
+    "optimizer-removed": optimizer.removed,
+    "optimizer-parameter": optimizer.parameter,
+    "optimizer-untested": optimizer.untested,
+    "scheduler-unknown": scheduler.unknown,
+    "scheduler-parameter": scheduler.parameter,
+    "scheduler-parameter-missing": scheduler.missing_parameter,
+    "warmup-not-positive": scheduler.warmup_not_positive,
+    "learning-rates-at-odds": scheduler.rates_at_odds,
     "nvme-without-path": offload.nvme_without_path,
     "loss-scale-no-room": precision.no_room,
     "loss-scale-key-in-bf16": precision.loss_scale_key_in_bf16,

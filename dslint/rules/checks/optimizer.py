@@ -1,0 +1,134 @@
+"""The optimizer block against what a release builds from it: names, and parameters against the real signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from dslint.documents.tree import Node, find
+from dslint.fixing.fix import Change, Fix
+from dslint.launches.launch import Launch
+from dslint.releases.names import nearest
+from dslint.releases.release import KNOWN, Release
+from dslint.releases.schema import optimizers
+from dslint.rules.conditions import reach
+from dslint.rules.match import Match
+
+# What torch.optim brings; DeepSpeed looks a name that is none of its own up there, in exact case.
+# Names that only newer torch releases have are here too: which torch will run is not known.
+TORCH_OPTIMIZERS: Final = frozenset(
+    {
+        "ASGD",
+        "Adadelta",
+        "Adafactor",
+        "Adagrad",
+        "Adam",
+        "AdamW",
+        "Adamax",
+        "LBFGS",
+        "Muon",
+        "NAdam",
+        "Optimizer",
+        "RAdam",
+        "RMSprop",
+        "Rprop",
+        "SGD",
+        "SparseAdam",
+    }
+)
+
+
+def optimizer_type(launch: Launch) -> str | None:
+    """The optimizer's name, as the file spells it; None where there is none or it is not known."""
+    node = find(launch.config.root, "/optimizer/type")
+    return node.value if node is not None and node.kind == "string" else None
+
+
+def entry_of(launch: Launch) -> Mapping[str, Any] | None:
+    """What this release builds for the optimizer's name, when it is one of DeepSpeed's own."""
+    name = optimizer_type(launch)
+    return None if name is None else optimizers(launch.release).get(name.lower())
+
+
+def unknown(launch: Launch) -> Iterator[Match]:
+    """A name that neither DeepSpeed nor torch.optim has, and that no release had."""
+    name = optimizer_type(launch)
+    if name is None or is_known(name, launch.release) or last_with(name) is not None or is_ours(launch):
+        return
+    near = nearest(name, sorted({*TORCH_OPTIMIZERS, *display_names(launch.release)}))
+    hint = f"; did you mean {near[0]}?" if near else ""
+    fix = Fix("safe", f"set it to {near[0]}", (Change("set", "/optimizer/type", near[0]),)) if near else None
+    yield Match("/optimizer/type", values={"name": name, "hint": hint}, fix=fix)
+
+
+def removed(launch: Launch) -> Iterator[Match]:
+    """A name that other releases have and this one has not."""
+    name = optimizer_type(launch)
+    if name is None or is_known(name, launch.release) or is_ours(launch):
+        return
+    last = last_with(name)
+    if last is not None:
+        yield Match("/optimizer/type", values={"name": name, "last": last.name})
+
+
+def is_ours(launch: Launch) -> bool:
+    """Does the program bring an optimizer of its own, so that the engine never looks at this block?"""
+    return launch.memo.get("own_optimizer") is True
+
+
+def is_known(name: str, release: Release) -> bool:
+    return name.lower() in optimizers(release) or name in TORCH_OPTIMIZERS
+
+
+def last_with(name: str) -> Release | None:
+    """The newest release whose own optimizers include a name."""
+    low = name.lower()
+    return next((release for release in reversed(KNOWN) if low in optimizers(release)), None)
+
+
+def display_names(release: Release) -> list[str]:
+    spelled = {"adam": "Adam", "adamw": "AdamW", "lamb": "Lamb", "lion": "Lion", "muon": "Muon", "adagrad": "Adagrad"}
+    return [spelled.get(name, name) for name in optimizers(release)]
+
+
+def parameter(launch: Launch) -> Iterator[Match]:
+    """A parameter that no class which this name may stand for takes."""
+    entry = entry_of(launch)
+    params = reach(launch.config.root, ("optimizer", "params")).node
+    if entry is None or params is None or entry["others"] != "refused" or is_ours(launch):
+        return
+    for member in params.members:
+        if member.key not in entry["params"] and member.key != "max_grad_norm":
+            yield parameter_match(launch, member.key, params, list(entry["params"]))
+
+
+def parameter_match(launch: Launch, key: str, params: Node, known: list[str]) -> Match:
+    pointer = f"/optimizer/params/{key}"
+    near = [name for name in nearest(key, known) if params.get(name) is None]
+    if near:
+        fix = Fix("safe", f"rename it to {near[0]}", (Change("rename", pointer, near[0]),))
+    else:
+        fix = Fix("unsafe", f"remove {key}", (Change("remove", pointer),))
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return Match(pointer, values={"key": key, "name": optimizer_type(launch), "hint": hint}, mark="key", fix=fix)
+
+
+def untested(launch: Launch) -> Iterator[Match]:
+    """ZeRO with an optimizer that DeepSpeed has not tested it with, and no word that this is wanted."""
+    name = optimizer_type(launch)
+    stage = reach(launch.config.root, ("zero_optimization", "stage")).node
+    allow = launch.config.root.get("zero_allow_untested_optimizer")
+    if name is None or is_ours(launch) or launch.config.root.open:
+        return
+    if allow is not None and (allow.kind == "unknown" or allow.plain()):
+        return
+    if stage is None or stage.kind != "number" or stage.value not in (1, 2, 3):
+        return
+    entry = entry_of(launch)
+    if (entry is None and name in TORCH_OPTIMIZERS) or (entry is not None and entry["zero"] == "untested"):
+        change = Change("set", "/zero_allow_untested_optimizer", True)
+        yield Match(
+            "/zero_allow_untested_optimizer" if allow is not None else "/optimizer/type",
+            values={"name": name, "stage": stage.value},
+            fix=Fix("safe", "set zero_allow_untested_optimizer to true", (change,)),
+        )
