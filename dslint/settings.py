@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, NamedTuple, NoReturn, cast
 
 from dslint.rules.finding import Severity
@@ -39,8 +38,8 @@ class Layer(NamedTuple):
 NOTHING: Final = Layer()
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+# A NamedTuple, as a frozen dataclass of this size would cost a cold start a millisecond more.
+class Settings(NamedTuple):
     """Everything that can be set. None and empty mean "not set".
 
     - select, extend_select, ignore, unfixable: rules by name, by code, by the start of a code (DS2), or ALL;
@@ -55,8 +54,8 @@ class Settings:
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
-    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    severity: Mapping[str, Severity] = field(default_factory=dict)
+    per_file_ignores: Mapping[str, tuple[str, ...]] = {}
+    severity: Mapping[str, Severity] = {}
     fail_on: FailOn = "warning"
     hardware: str | None = None
     world_size: int | None = None
@@ -337,7 +336,7 @@ def merge(settings: Settings, options: Mapping[str, object]) -> Settings:
         except FormError as wrong:
             raise SettingsError(f"--{key} must be {wrong}, not {described(value)}") from None
     layer = Layer(values.pop("select", None), values.pop("extend_select", ()), values.pop("ignore", ()))
-    return replace(settings, **values, options=layer)
+    return settings._replace(**values, options=layer)
 
 
 def selected(code: str, name: str, settings: Settings) -> bool:
@@ -431,8 +430,8 @@ def shown(settings: Settings) -> str:
 
     lines = [f"# from {settings.file}" if settings.file else "# no settings file"]
     tables: list[str] = []
-    for each in fields(settings):
-        key, value = each.name.replace("_", "-"), getattr(settings, each.name)
+    for name, value in settings._asdict().items():
+        key = name.replace("_", "-")
         if key not in READERS or value in (None, (), {}):
             continue
         if isinstance(value, Mapping):
