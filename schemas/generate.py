@@ -69,7 +69,16 @@ def kinds(pydantic: int) -> dict[str, Entry]:
         "path": {"type": ["string"]},
     }
     nullable = {f"{name}?": {**entry, "type": [*entry["type"], "null"]} for name, entry in plain.items()}
-    return {**plain, **nullable}
+    both = {**plain, **nullable}
+    return {**both, **{f"bare-{name}": without_auto(name, entry) for name, entry in both.items()}}
+
+
+def without_auto(name: str, entry: Entry) -> Entry:
+    """The same for a model that keeps "auto" and stumbles over it."""
+    bare = {**entry, "x-kind": name}
+    if "pattern" in bare:
+        bare["pattern"] = bare["pattern"].replace("|^auto$", "").replace("|auto", "")
+    return bare
 
 
 SCALARS = {"bool": "boolean", "int": "integer", "float": "number", "str": "string", "Path": "path"}
@@ -84,6 +93,7 @@ class Builder:
         self.definitions = definitions
         self.kinds = kinds(package.pydantic)
         self.used: set[str] = set()
+        self.drops_auto = True
 
     def build(self) -> Entry:
         properties = self.children(self.overlay, "", "runtime/constants.py")
@@ -97,7 +107,7 @@ class Builder:
             "type": "object",
             "x-unknown": "ignored",
             "properties": properties,
-            "$defs": {name: known[name] for name in sorted(self.used)},
+            "$defs": {name: known[name] for name in sorted(self.used | {"empty"})},
         }
 
     def removed(self, overlay: Overlay) -> Entry:
@@ -122,14 +132,14 @@ class Builder:
         holder = overlay.get("in_model")
         if holder is not None and name not in self.package.models[holder].fields:
             return None
-        if "read" in overlay and not self.package.reads(overlay["read"], file):
+        if "read" in overlay and not self.package.reads(overlay["read"], file, name):
             return None
         if model is not None:
             entry = self.model_block(model, overlay, pointer)
             types = self.variant(overlay, False).get("accepts", "object")
             self.accept(entry, types)
             if holder is not None:
-                entry.update({"type": ["object", "string"], "pattern": "^auto$"})
+                entry.update(self.nested(False))
             elif overlay.get("nullable_with_model"):
                 entry["type"] = ["object", "null"]
         elif "read" in overlay or "ignored" in overlay:
@@ -157,7 +167,7 @@ class Builder:
             entry["default"] = default
         if "unknown" in overlay:
             entry["x-unknown"] = overlay["unknown"]
-            entry["properties"] = self.children(overlay.get("keys", {}), pointer, file)
+            self.add_children(entry, overlay.get("keys", {}), pointer, file)
             entry.pop("default", None)
         if "required" in overlay:
             entry["required"] = list(overlay["required"])
@@ -167,6 +177,16 @@ class Builder:
             group = {"type": "object", "x-unknown": "free", "required": ["params"], "properties": {"params": params}}
             entry.update({"x-unknown": "entries", "additionalProperties": group})
         return entry
+
+    def add_children(self, entry: Entry, overlay: Overlay, pointer: str, file: str) -> None:
+        """The keys of a block; what is only checked where another key stands (`beside`) goes under that key."""
+        properties = self.children(overlay, pointer, file)
+        for name in list(properties):
+            other = overlay[name].get("beside")
+            if other is not None:
+                entry.setdefault("dependentSchemas", {})[other] = {"properties": {name: properties[name]}}
+                properties[name] = unchecked(properties[name])
+        entry["properties"] = properties
 
     def variant(self, overlay: Overlay, in_model: bool) -> Overlay:
         """The overlay with the first variant that this release's source bears out laid over it."""
@@ -198,6 +218,7 @@ class Builder:
         properties: dict[str, Entry] = {}
         conflicts: list[list[str]] = []
         prose = overlay.get("keys", {})
+        self.drops_auto = self.package.is_config_model(model)
         for field in self.package.fields_of(model):
             entry = self.field_entry(field, prose.get(field.name, {}), join_pointer(pointer, field.alias or field.name))
             properties[field.alias or field.name] = entry
@@ -207,12 +228,9 @@ class Builder:
         for field in self.package.fields_of(model):
             if field.deprecated:
                 conflicts += self.deprecate(field, model, properties, pointer, prose.get(field.name, {}))
-        entry = {
-            "x-unknown": "refused",
-            "x-auto": "dropped",
-            "properties": properties,
-            "additionalProperties": {"const": "auto"},
-        }
+        entry = {"x-unknown": "refused", "properties": properties, "additionalProperties": False}
+        if self.package.is_config_model(model):
+            entry.update({"x-auto": "dropped", "additionalProperties": {"const": "auto"}})
         if conflicts:
             entry["x-conflicts"] = conflicts
             entry["allOf"] = [never_together(left, right) for left, right in conflicts]
@@ -265,9 +283,10 @@ class Builder:
             none = ast.unparse(annotation.right) == "None"
             return self.typed(annotation.left, overlay, pointer, none or nullable)
         if text in SCALARS:
-            return self.reference(SCALARS[text] + ("?" if nullable else ""))
+            bare = "" if self.drops_auto else "bare-"
+            return self.reference(bare + SCALARS[text] + ("?" if nullable else ""))
         if text in ("list", "tuple", "List"):
-            return array(None, nullable)
+            return array(None, nullable) if self.drops_auto else {"type": "array"}
         if text in ("dict", "Dict"):
             return self.mapping(nullable)
         if text in ("object", "Any"):
@@ -281,18 +300,21 @@ class Builder:
         if found.values:
             return self.enumeration(found, nullable)
         entry = self.model_block(found, overlay, pointer)
-        return {"type": ["object", *(["null"] if nullable else []), "string"], "pattern": "^auto$", **entry}
+        return {**self.nested(nullable), **entry}
+
+    def nested(self, nullable: bool) -> Entry:
+        """What stands for a model within a model: "auto" is dropped; pydantic 1 makes a dict of nothing at all."""
+        types = ["object", *(["null"] if nullable else []), "string"]
+        if self.package.pydantic == 1:
+            return {"type": [*types, "array"], "pattern": "^(auto)?$", "maxItems": 0}
+        return {"type": types, "pattern": "^auto$"}
 
     def reference(self, name: str) -> Entry:
         self.used.add(name)
         return {"$ref": f"#/$defs/{name}"}
 
     def mapping(self, nullable: bool) -> Entry:
-        kinds_taken = ["object", "string", *(["null"] if nullable else [])]
-        pattern = "^(auto)?$" if self.package.pydantic == 1 else "^auto$"
-        if self.package.pydantic == 1:
-            return {"type": [*kinds_taken, "array"], "pattern": pattern, "maxItems": 0, "x-unknown": "free"}
-        return {"type": kinds_taken, "pattern": pattern, "x-unknown": "free"}
+        return {**self.nested(nullable), "x-unknown": "free"}
 
     def union(self, inner: ast.expr) -> Entry:
         names = [ast.unparse(part) for part in inner.elts]  # type: ignore[attr-defined]
@@ -310,6 +332,14 @@ class Builder:
             digits = "".join(map(str, allowed))
             entry = {"anyOf": [entry, {"type": "string", "pattern": rf"^\s*\+?0*[{digits}](\.0+)?\s*$"}]}
         return {**entry, "x-expects": "integer", "x-allowed": allowed}
+
+
+def unchecked(entry: Entry) -> Entry:
+    """An entry without what is refused: its keys, its default and what it is for."""
+    kept = {key: value for key, value in entry.items() if key == "default" or key.startswith("x-")}
+    if "properties" in entry:
+        kept["properties"] = {name: unchecked(child) for name, child in entry["properties"].items()}
+    return kept
 
 
 def array(items: Entry | None, nullable: bool) -> Entry:
@@ -374,6 +404,10 @@ class Timeline:
     def __init__(self, schemas: dict[str, Entry], overlay: Overlay) -> None:
         self.overlay = overlay
         self.names = list(schemas)
+        self.tables = {
+            table: {name: set(schema[table]) for name, schema in schemas.items()}
+            for table in ("x-optimizers", "x-schedulers")
+        }
         self.keys = {name: keys_of(schema) for name, schema in schemas.items()}
         self.all: dict[str, set[str]] = {}
         for pointer in sorted(set().union(*self.keys.values())):
@@ -407,6 +441,25 @@ class Timeline:
             }
             if absent:
                 block["x-absent"] = absent
+        for table in ("x-optimizers", "x-schedulers"):
+            self.date_names(schema, table, name)
+
+    def date_names(self, schema: Entry, table: str, name: str) -> None:
+        """When the names of a table came and went; those that this release has not go under a table of their own."""
+        have = self.tables[table]
+        absent: Entry = {}
+        for word in sorted(set().union(*have.values())):
+            releases = [other for other in self.names if word in have[other]]
+            dates: Entry = {}
+            if releases[0] != self.names[0]:
+                dates["since"] = releases[0]
+            if releases[-1] != self.names[-1]:
+                dates.update({"until": releases[-1], "gone": self.after(releases[-1])})
+            if word in schema[table]:
+                schema[table][word].update(dates)
+            else:
+                absent[word] = dates
+        schema[f"x-absent-{table[2:]}"] = absent
 
     def date(self, entry: Entry, pointer: str, name: str) -> None:
         known = any(pointer in keys for keys in self.keys.values())
@@ -428,6 +481,9 @@ class Timeline:
         if until != self.names[-1]:
             found.update({"until": until, "gone": self.after(until)})
             found |= self.words_for(pointer).get("gone", {})
+            later = [other for other in self.names[self.names.index(until) + 1 :] if pointer in self.keys[other]]
+            if later:
+                found["again"] = later[0]
         return found
 
     def words_for(self, pointer: str) -> Overlay:
@@ -487,6 +543,8 @@ def generate(sources: Path, only: str | None) -> tuple[dict[str, Entry], dict[st
         built[name] = Builder(package, overlay, definitions).build()
         built[name]["x-optimizers"] = optimizer_table(package, load_yaml("optimizers"))
         built[name]["x-schedulers"] = scheduler_table(package)
+        for file, constant, value, key in sorted(package.other_names):
+            print(f"{name}: {constant} of {file} is {value!r}, the overlay has it as {key!r}")
         package.__dict__.clear()
     timeline = Timeline(built, overlay)
     texts: dict[str, Entry] = {}
@@ -521,7 +579,7 @@ def main() -> None:
     files, texts = generate(arguments.sources, arguments.only)
     arguments.to.mkdir(parents=True, exist_ok=True)
     if arguments.only is None:
-        for old in arguments.to.glob("*.json"):
+        for old in arguments.to.glob("0.*.json"):
             old.unlink()
         (arguments.to / "descriptions.json").write_text(dump(dict(sorted(texts.items()))), encoding="utf-8")
     for name, schema in files.items():

@@ -66,6 +66,7 @@ class Package:
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "deepspeed"
+        self.other_names: set[tuple[str, str, str, str]] = set()
         if not self.root.is_dir():
             raise FileNotFoundError(f"{folder} holds no deepspeed package")
 
@@ -168,11 +169,21 @@ class Package:
         fields.update(model.fields)
         return list(fields.values())
 
-    def reads(self, read: str, file: str) -> bool:
+    def is_config_model(self, model: Model) -> bool:
+        """Whether a model is a DeepSpeedConfigModel, which drops the fields that are "auto"."""
+        return any(
+            base == "DeepSpeedConfigModel" or (base in self.models and self.is_config_model(self.models[base]))
+            for base in model.bases
+        )
+
+    def reads(self, read: str, file: str, key: str) -> bool:
         """Whether the code reads a key: by a constant of `file` that is used elsewhere, or quoted in `file`."""
         if read.startswith('"'):
             words = self.words.get(file, set())
             return read in words or read.replace('"', "'") in words
+        if self.constants(file).get(read, key) != key:
+            self.other_names.add((file, read, self.constants(file)[read], key))
+            return False
         return read in self.constants(file) and (self.is_used(read, file) or self.text(file).count(read) > 1)
 
     def default_of(self, read: str, file: str) -> Any:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from dslint.documents.editing import CannotEdit
 from dslint.documents.json import MAX_PROBLEMS
 from dslint.documents.json_editing import Sheet, written
 from dslint.documents.json_layout import Layout, past_newline
-from dslint.documents.tree import Document, Node, Problem, Source, find, walk
+from dslint.documents.tree import Document, Node, Problem, Source, walk
 from dslint.fixing.fix import Edit
+
+MAX_DUPLICATES: Final = 100  # each removal reads the text anew
 
 
 def strict_json(document: Document, comments: bool = False) -> list[Edit]:
@@ -40,17 +44,22 @@ def without_duplicates(document: Document) -> list[Edit]:
     Raises:
         CannotEdit: the text has a syntax error.
     """
+    kinds = [problem.kind for problem in document.problems]
+    if kinds.count("duplicate-key") > MAX_DUPLICATES:
+        raise CannotEdit(f"{document.source.path} has more than {MAX_DUPLICATES} keys twice")
     sheet = Sheet(document)
-    for pointer, node in list(walk(document.root)):
-        keys = [member.key for member in node.members]
-        while len(set(keys)) < len(keys):
-            extra = next(i for i, key in enumerate(keys) if key in keys[i + 1 :])
-            current = find(sheet.now().root, pointer)
-            if current is None:  # it stood in an entry that is gone
-                break
-            sheet.remove_one(current, extra)
-            del keys[extra]
+    while (found := _duplicate(sheet.now().root)) is not None:
+        sheet.remove_one(*found)
     return sheet.draft.edits()
+
+
+def _duplicate(root: Node) -> tuple[Node, int] | None:
+    """An object and the number of a member in it whose key comes again."""
+    for _, node in walk(root):
+        last = {member.key: i for i, member in enumerate(node.members)}
+        if len(last) < len(node.members):
+            return node, next(i for i, member in enumerate(node.members) if last[member.key] != i)
+    return None
 
 
 def _mended(layout: Layout, source: Source, problem: Problem, comments: bool) -> list[Edit]:

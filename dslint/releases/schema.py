@@ -53,14 +53,57 @@ def full_schema(release: Release) -> Schema:
     return schema
 
 
-def optimizers(release: Release) -> Mapping[str, Any]:
-    """Optimizer names (lower case) of a release, with their parameters and what they need; see schemas/README.md."""
-    return cast("Mapping[str, Any]", schema_for(release)["x-optimizers"])
+Table = Mapping[str, Mapping[str, Any]]
 
 
-def schedulers(release: Release) -> Mapping[str, Any]:
-    """Scheduler names of a release, with their parameters and the ones that must be given."""
-    return cast("Mapping[str, Any]", schema_for(release)["x-schedulers"])
+def optimizers(release: Release) -> Table:
+    """DeepSpeed's own optimizers in a release, by lower-case name; DeepSpeed reads these names in any case.
+
+    An entry: `params` (all that may stand in optimizer.params), `required`, `engine` (those that the engine takes out
+    itself), `classes` (class, when: gpu, cpu (offload_optimizer) or torch (torch_adam), params with their defaults),
+    `others` (refused: another parameter is a TypeError; ignored), `zero` (tested; untested: needs
+    zero_allow_untested_optimizer; refused), `needs` (a package), `since`, `until`, `gone`.
+    """
+    return cast("Table", schema_for(release)["x-optimizers"])
+
+
+def schedulers(release: Release) -> Table:
+    """DeepSpeed's own schedulers in a release, by their exact names: `params` with defaults, and `required`."""
+    return cast("Table", schema_for(release)["x-schedulers"])
+
+
+def absent_optimizers(release: Release) -> Table:
+    """The optimizers that other releases have and this one has not: `since`, `until`, `gone` (first without it)."""
+    return cast("Table", schema_for(release)["x-absent-optimizers"])
+
+
+def absent_schedulers(release: Release) -> Table:
+    """The schedulers that other releases have and this one has not: `since`, `until`, `gone` (first without it)."""
+    return cast("Table", schema_for(release)["x-absent-schedulers"])
+
+
+def torch_optimizers() -> Table:
+    """The optimizers of torch.optim by their exact names: `params` with defaults, `required`, `torch` (since when)."""
+    return cast("Table", _torch()["optimizers"])
+
+
+def torch_schedulers() -> Table:
+    """The schedulers of torch.optim.lr_scheduler by their exact names: `params` with defaults, and `required`."""
+    return cast("Table", _torch()["schedulers"])
+
+
+def optimizer(release: Release, name: str) -> Mapping[str, Any] | None:
+    """The optimizer that a release builds for `optimizer.type`, as the engine looks it up; None where it has none.
+
+    DeepSpeed's names in any case, then torch.optim's in their exact case (those entries have neither `classes` nor
+    `zero`; of them ZeRO is tested with Adam, AdamW and Adagrad).
+    """
+    return optimizers(release).get(name.lower()) or torch_optimizers().get(name)
+
+
+def scheduler(release: Release, name: str) -> Mapping[str, Any] | None:
+    """The scheduler that a release builds for `scheduler.type`, in its exact case; None where it has none."""
+    return schedulers(release).get(name) or torch_schedulers().get(name)
 
 
 def property_at(schema: Schema, pointer: str) -> Schema | None:
@@ -87,6 +130,11 @@ def _files() -> tuple[Release, ...]:
 
 def _text(name: str) -> str:
     return (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def _torch() -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", json.loads(_text("torch")))
 
 
 @lru_cache(maxsize=8)

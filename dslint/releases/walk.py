@@ -119,6 +119,9 @@ class _Walk:
         """An object's keys, then their values."""
         properties = schema.get("properties", {})
         members = {member.key: member for member in node.members}
+        for key, more in schema.get("dependentSchemas", {}).items():
+            if key in members:
+                properties = {**properties, **more["properties"]}
         entries = schema.get("additionalProperties") if schema.get("x-unknown") == "entries" else None
         for key, member in members.items():
             here = join_pointer(pointer, key)
