@@ -45,10 +45,11 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from dslint.documents.json_reader import HJSON_DEPTH, JSON_DEPTH, MAX_DEPTH, Reader, StopReading
-from dslint.documents.json_scalars import HJSON, MAX_PROBLEMS, NONE
+from dslint.documents.json_scalars import BOTH, HJSON, MAX_PROBLEMS, NONE
 from dslint.documents.tree import Document, Node, Problem, Source
 
 __all__ = ["HJSON_DEPTH", "JSON_DEPTH", "MAX_DEPTH", "MAX_PROBLEMS", "parse"]
@@ -114,7 +115,7 @@ def _judge_constant(text: str, problem: Problem, refused: bool) -> Problem:
     if refused:
         message += ", and cannot read on"
     kind, refused_by = ("constant", HJSON) if refused else ("read-differently", NONE)
-    return Problem(kind, message, problem.start, problem.end, problem.pointer, refused_by)
+    return replace(problem, kind=kind, message=message, refused_by=refused_by)
 
 
 def _blamed(reader: Reader, strict: list[Problem]) -> list[Problem]:
@@ -122,13 +123,14 @@ def _blamed(reader: Reader, strict: list[Problem]) -> list[Problem]:
     problems = reader.problems
     if any(problem.kind in ("syntax", "placeholder") for problem in problems):
         return problems
-    blamed = []
-    for problem in problems:
-        message = reader.swallowing.get(problem.start)
-        if message is not None and problem.kind != "comment":
-            both = reader.REFUSED_BY["syntax"]
-            problem = Problem("syntax", message, problem.start, problem.end, problem.pointer, both)
-        blamed.append(problem)
+    brackets = {start for start, (_, bracket) in reader.swallowing.items() if bracket}
+    guilty = brackets or set(list(reader.swallowing)[:1])
+    blamed = [
+        replace(problem, kind="syntax", message=reader.swallowing[problem.start][0], refused_by=BOTH)
+        if problem.start in guilty and problem.kind not in ("comment", "single-quotes")
+        else problem
+        for problem in problems
+    ]
     if not any(problem.kind == "syntax" for problem in blamed):
         blamed += [problem for problem in strict if problem.kind == "syntax"]
     return blamed

@@ -300,7 +300,7 @@ class Sheet:
     # --- writing ----------------------------------------------------------------------------------------
 
     def entry_text(self, key: str | None, value: Any, style: Style, indent: str, inline: bool = False) -> str:
-        """The text of an entry; `inline`, with the comment that moves along, in a form that text may follow."""
+        """The text of an entry; `inline` with the comment that moves along, so that text may follow."""
         text = self.render(value, style, indent)
         if inline and isinstance(value, Moved):
             text += value.inline_comment()

@@ -24,11 +24,12 @@ from dslint.documents.json_scalars import (
     StopReading,
     short,
 )
-from dslint.documents.tree import UNKNOWN, Kind, Member, Node, join_pointer
+from dslint.documents.tree import UNKNOWN, Kind, Member, Node, join_pointer, walk
 
 __all__ = ["HJSON_DEPTH", "JSON_DEPTH", "MAX_DEPTH", "Reader", "StopReading"]
 
 HJSON_DEPTH: Final = 500  # two Python frames a level: beyond the default recursion limit of 1,000 for certain
+MAX_LOOKED: Final = 1_000  # containers, in the search for the one that is not closed
 JSON_DEPTH: Final = 10_000  # beyond what any Python's json allows by default
 
 _SPACE = r"[ \t\n\r]*"
@@ -132,10 +133,7 @@ class Reader(Scalars):
         if row[0] in "}]":
             message = f"one `{row[0]}` too many: everything that was opened is closed already"
         else:
-            fence = " (a Markdown fence)" if row.startswith("```") else ""
-            message = (
-                f"text after the end of the config{fence}: `{short(row)}`; nothing may follow its last brace"
-            )
+            message = f"{stray(row)} after the end of the config, whose last brace nothing may follow"
         self.fail(pos, pos + len(row), message, "")
 
     def read_bare(self, pos: int) -> Node:
@@ -210,9 +208,7 @@ class Reader(Scalars):
         if brace < 0:
             self.fail(pos, pos + len(row), f"this is no config: `{short(row)}` stands where `{{` should")
             return Node("unknown", pos, self.end, UNKNOWN)
-        fence = " (a Markdown fence)" if row.startswith("```") else ""
-        message = f"text before the config{fence}: `{short(row)}`; a config starts with `{{`"
-        self.fail(pos, pos + len(row), message)
+        self.fail(pos, pos + len(row), f"{stray(row)} before the config, which must start with `{{`")
         return self.read_bracketed(brace)
 
     def rest_of_row(self, pos: int, end: int = -1) -> str:
@@ -335,6 +331,8 @@ class Reader(Scalars):
         if state == _AFTER:
             if character == ",":
                 return pos + 1, _NEXT
+            if character == ":" and self.is_key_in_array():
+                return self.leave_array()
             self.missing_comma(pos)
         elif character == ",":
             what = "two commas in a row" if state == _NEXT else "a comma before the first entry"
@@ -346,14 +344,31 @@ class Reader(Scalars):
         pos = self.gap(pos)
         return (pos + 1, _NEXT) if self.peek(pos) == "," else (pos, _AFTER)
 
+    def is_key_in_array(self) -> bool:
+        """Whether what was taken for the last item of an array is a key of the object around it."""
+        if len(self.stack) < 2 or self.stack[-1].kind != "array" or self.stack[-2].kind != "object":
+            return False
+        last = self.stack[-1].items[-1]
+        return last.kind == "string" and self.text[last.start] in "\"'"
+
+    def leave_array(self) -> tuple[int, int]:
+        array = self.stack[-1]
+        key = array.items.pop()
+        before = array.items[-1].end if array.items else array.start + 1
+        self.fail(
+            before - 1, before, f"the `[` of row {self.row(array.start)} is not closed before the next key"
+        )
+        self.close(before)
+        return self.member(key.start)
+
     def missing_comma(self, pos: int) -> None:
         top = self.stack[-1]
         before = top.members[-1].node.end if top.kind == "object" else top.items[-1].end
         if self.cut == before:
             self.fail(before, pos, "a comma is missing here")
         else:
-            why = "a new row does for Hjson, Python's json refuses it"
-            self.note("missing-comma", before, before, f"a comma is missing here: {why}")
+            message = "a comma is missing here: Hjson does without, Python's json refuses it"
+            self.note("missing-comma", before, before, message)
 
     def end_of_text(self) -> int:
         """The text ends while something is open; close it all."""
@@ -368,12 +383,15 @@ class Reader(Scalars):
         return self.end
 
     def unclosed(self) -> Node:
-        """The container that most likely lacks its end: the innermost with an entry indented no deeper."""
-        for node in reversed(self.stack[:MAX_DEPTH]):
-            row = self.row(node.start)
-            entries = [member.key_start for member in node.members] or [item.start for item in node.items]
-            if any(self.row(e) > row and self.indent(e) <= self.indent(node.start) for e in entries[:1000]):
-                return node
+        """The container that most likely lacks its end: one with an entry indented no deeper than itself."""
+        for looked, (_, node) in enumerate(walk(self.stack[0])):
+            if looked == MAX_LOOKED:
+                break
+            for start in [member.key_start for member in node.members[1:]] or [
+                item.start for item in node.items[1:]
+            ]:
+                if self.indent(start) <= self.indent(node.start) and self.row(start) > self.row(node.start):
+                    return node
         return self.stack[-1]
 
     def indent(self, offset: int) -> int:
@@ -496,8 +514,8 @@ class Reader(Scalars):
             self.fail(pos, pos + 1, f"`{raw[0]}` stands where a key should")
             return "", pos, pos  # the bracket is read as its value
         stop = self.past(r"[^{}\[\],\r\n]+", pos)
-        found = short(self.text[pos:stop].rstrip())
-        self.fail(pos, stop, f"`{found}` stands where a key and its value should")
+        found = self.text[pos:stop].rstrip()
+        self.fail(pos, pos + len(found), f"{stray(found)} stands where a key and its value should")
         return None, pos, stop
 
     def value(self, pos: int) -> tuple[Node, int]:
@@ -525,3 +543,12 @@ class Reader(Scalars):
         if character == '"' or character == "'":
             return self.string(pos, character)
         return self.word(pos)
+
+
+def stray(text: str) -> str:
+    """What text is called that does not belong where it stands."""
+    if text.startswith(("<<<<<<<", "=======", ">>>>>>>")):
+        return "a merge conflict's marker"
+    if text.startswith("```"):
+        return "a Markdown fence"
+    return f"`{short(text)}`"

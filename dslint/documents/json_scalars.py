@@ -94,7 +94,8 @@ class Scalars:
         self.first_stop = ""  # the kind of the first problem that stops hjson
         self.crashed = False  # whether it stops there with another error than its own
         self.diverged = False
-        self.swallowing: dict[int, str] = {}  # where unquoted values start that hjson reads on; what to say
+        # Where unquoted values start that hjson reads on: what to say, and whether it reads on over a bracket.
+        self.swallowing: dict[int, tuple[str, bool]] = {}
         self.cut = -1  # where a tolerant pass ended the last of them before a new entry
         self.alone = False  # whether the text is read as one single value
 
@@ -275,12 +276,17 @@ class Scalars:
         if raw.strip(" \t") in CONSTANTS:
             node = Node("number", pos, end, CONSTANTS[word])
             self.diverged = True
+        elif swallows and _WORDS.get(word):
+            value = LITERALS[_WORDS[word]]
+            node = Node("null" if value is None else "boolean", pos, end, value)
+            self.diverged = True
         else:
             node = Node("string", pos, end, word)
             self.diverged = self.diverged or swallows
         kind, message = describe(word, content, swallows)
         if swallows:
-            self.swallowing[pos] = f"{message}, and cannot read on"
+            bracket = any(character in whole[len(raw) :] for character in "{}[]")
+            self.swallowing[pos] = (f"{message}, and cannot read on", bracket)
         self.note(kind, pos, end, message, refused_by=NONE if node.kind == "number" else None)
         return node, stop
 
