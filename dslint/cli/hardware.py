@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import click
 
+from dslint.cli.exits import Stop
 from dslint.hardware.profiles import Profile
 
 HEADINGS = ("name", "title", "architecture", "cc", "memory", "fp16", "bf16", "tf32", "fp8")
-
-
-class Unsuitable(click.ClickException):
-    """dslint could not do its work: one line, exit status 2."""
-
-    exit_code = 2
 
 
 @click.command(short_help="List GPU kinds and what they can do.")
@@ -49,7 +44,7 @@ def named(name: str) -> Profile:
     """The profile that a name on the command line means, `auto` asking the machine.
 
     Raises:
-        Unsuitable: the name means none, or several that differ.
+        Stop: the name means none, or several that differ.
     """
     from dslint.hardware.profiles import profile, suggest
 
@@ -60,20 +55,20 @@ def named(name: str) -> Profile:
         return found
     near = suggest(name)
     hint = f" Did you mean {either(near)}?" if near else ""
-    raise Unsuitable(f"no hardware is known as {name!r}.{hint} `dslint hardware` lists all.")
+    raise Stop(f"no hardware is known as {name!r}.{hint} `dslint hardware` lists all.")
 
 
 def detected() -> Profile:
     """The profile of this machine's accelerator, with the reason on standard error.
 
     Raises:
-        Unsuitable: there is none, or it is not known.
+        Stop: there is none, or it is not known.
     """
     from dslint.hardware.detect import detect
 
     found = detect()
     if found.profile is None:
-        raise Unsuitable(f"{found.reason}. Name the hardware instead; `dslint hardware` lists what is known.")
+        raise Stop(f"{found.reason}. Name the hardware instead; `dslint hardware` lists what is known.")
     click.echo(found.reason, err=True)
     return found.profile
 

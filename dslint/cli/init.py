@@ -9,7 +9,8 @@ from typing import cast, get_args
 
 import click
 
-from dslint.cli.hardware import Unsuitable, named
+from dslint.cli.exits import Stop
+from dslint.cli.hardware import named
 from dslint.hardware.config import config_for
 from dslint.hardware.explain import report
 from dslint.hardware.plan import MOST_GPUS, Machine, machine_for, plan, plan_without_model
@@ -85,7 +86,7 @@ def command(
     The config goes to standard output, the memory arithmetic to standard error. Exit status 1: nothing fits.
     """
     if output and output.exists() and not force:
-        raise Unsuitable(f"{output} exists already. Name another file, or give --force to replace it.")
+        raise Stop(f"{output} exists already. Name another file, or give --force to replace it.")
     release = release_for(deepspeed_version)
     machine = machine_of(hardware, gpus, nodes, host_memory)
     made = plan(machine, params, seq_len) if params else plan_without_model(machine, seq_len)
@@ -105,7 +106,7 @@ def release_for(option: str | None) -> str:
     """The release's name with where it was learned.
 
     Raises:
-        Unsuitable: it is no release that dslint knows.
+        Stop: it is no release that dslint knows.
     """
     from dslint.documents.tree import Place
     from dslint.releases.pins import resolve_release
@@ -114,7 +115,7 @@ def release_for(option: str | None) -> str:
     name, where = resolve_release(option, None, Path.cwd())
     release = parse_version(name)
     if release is None or release.version < OLDEST.version:
-        raise Unsuitable(
+        raise Stop(
             f"DeepSpeed {name} is not known. dslint knows the releases {OLDEST.name} to {NEWEST.name}."
         )
     learned = f"as {where.source.path} pins it" if isinstance(where, Place) else where
@@ -125,11 +126,11 @@ def machine_of(hardware: str, gpus: int, nodes: int, host_memory: int | None) ->
     """The machine that the options name.
 
     Raises:
-        Unsuitable: the hardware is not known, or names a generation of GPUs with memories of all sizes.
+        Stop: the hardware is not known, or names a generation of GPUs with memories of all sizes.
     """
     profile = named(hardware)
     if not profile.memory and profile.architecture != "CPU":
-        raise Unsuitable(
+        raise Stop(
             f"{hardware!r} names a generation of GPUs, whose memories differ. Name the model; "
             "`dslint hardware` lists them."
         )
@@ -140,7 +141,7 @@ def write(path: Path, text: str) -> None:
     """Put the text at a path, whole or not at all.
 
     Raises:
-        Unsuitable: the file cannot be written.
+        Stop: the file cannot be written.
     """
     from dslint.fixing import writing
 
@@ -151,6 +152,6 @@ def write(path: Path, text: str) -> None:
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
     except OSError as error:
-        raise Unsuitable(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.") from None
+        raise Stop(f"{path} cannot be written: {(error.strerror or str(error)).lower()}.") from None
     except (writing.Unreadable, writing.Unwritable) as error:
-        raise Unsuitable(f"{error}.") from None
+        raise Stop(f"{error}.") from None

@@ -61,7 +61,7 @@ def test_an_unknown_name_is_one_line_and_exit_2():
 def test_detecting_nothing_is_one_line_and_exit_2(nothing):
     result = run("--detect")
     assert result.exit_code == 2
-    assert result.stderr.startswith("Error: no GPU was found")
+    assert result.stderr.startswith("dslint: no GPU was found")
 
 
 def test_detecting_shows_the_profile_and_says_how(nothing, tmp_path):
