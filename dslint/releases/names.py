@@ -1,4 +1,4 @@
-"""What somebody meant by a key that is not there: near spellings, and the other places that a key stands in."""
+"""What somebody meant by a key that is not there: near spellings, and the places that a key stands in."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def places_of_keys(schema: Schema) -> dict[str, list[str]]:
 
 
 def nearest(word: str, candidates: Iterable[str]) -> list[str]:
-    """The candidates that a slip of the keyboard away from `word`, best first, at most three; none when all are far.
+    """The candidates that are slips of the keyboard away from `word`, best first, at most three.
 
-    One slip in a word of up to five letters, one more for each four letters beyond, never more than four. A word
-    that is a candidate with a known prefix or suffix more or less counts as one slip.
+    One slip is allowed in a word of up to five letters, one more for each four letters beyond, never more
+    than four. Case, and `-` or a blank for `_`, are no slips.
     """
     limit = min(4, max(1, (len(word) - 2) // 4 + 1)) if len(word) > 2 else 0
     plain = _plain(word)
@@ -52,7 +52,7 @@ def nearest(word: str, candidates: Iterable[str]) -> list[str]:
 
 
 def distance(left: str, right: str, limit: int) -> int:
-    """How many letters to put in, take out, change or swap with their neighbour; `limit` + 1 when more than that."""
+    """How many letters to put in, take out, change or swap; `limit` + 1 when it is more than the limit."""
     before: list[int] = []
     last = list(range(len(right) + 1))
     for row, letter in enumerate(left, 1):

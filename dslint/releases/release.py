@@ -43,7 +43,7 @@ _CLAUSE = re.compile(r"\s*(<=|>=|==|!=|~=|<|>)\s*v?(\d+(?:\.\d+)*)(\.\*)?\s*$", 
 def parse_version(text: str) -> Release | None:
     """The release that a version names, or None where it is no version.
 
-    At least three figures are kept ("0.19" is 0.19.0); what follows the figures (rc1, .dev0, +cu121) is dropped.
+    At least three figures are kept ("0.19" is 0.19.0); what follows them (rc1, .dev0, +cu121) is dropped.
     """
     match = _VERSION.match(text.strip())
     if match is None:

@@ -1,13 +1,15 @@
-"""A config's tree held against a release's schema: what that release refuses, ignores, or reads otherwise than meant.
+"""A config's tree held against a release's schema: what the release refuses, ignores or reads otherwise.
 
-`jsonschema` is the reference: a config has a refused violation exactly when its plain value is not valid (tests hold the
-two together). The walk also says what JSON Schema cannot: which key was meant, where it belongs, when it came or went.
+`jsonschema` is the reference: a config has a refused violation exactly when its plain value is not valid;
+tests hold the two together. The walk also says what JSON Schema cannot: which key was meant, where it
+belongs, when it came or went.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
+from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from dslint.documents.tree import Member, Node, join_pointer
@@ -34,7 +36,7 @@ ViolationKind = Literal[
 
 
 class Violation(NamedTuple):
-    """What is wrong at a place. `refused`: DeepSpeedConfig stops at it; else it runs, ignoring or reading it somehow.
+    """What is wrong somewhere. `refused`: DeepSpeedConfig stops at it; else it ignores or misreads it.
 
     `member` is the key with its value (None for an array's item). `details`, by kind:
 
@@ -42,7 +44,8 @@ class Violation(NamedTuple):
     - comment-key: a comment in a block that refuses unknown keys
     - foreign-key: framework ("transformers", "accelerate", …) that has an argument of this name
     - misplaced-key: right_places (pointers, the likeliest first)
-    - removed-key: since (the first release without it), until (the last with it), replaced_by (pointer or None), reason
+    - removed-key: since (the first release without it), until (the last with it), replaced_by (pointer or
+      None), reason (or None), again (a later release that has it once more, or None)
     - future-key: since (the first release that has it)
     - ignored-key: a key that DeepSpeed had once and this release does not read
     - deprecated-key: replaced_by (pointer or None), value (the new key's value) when it can be told
@@ -50,7 +53,7 @@ class Violation(NamedTuple):
     - wrong-type: expected, got, nullable; reads_as when the release reads the value as another one
     - out-of-range: minimum, maximum, exclusive_minimum, exclusive_maximum (those that there are)
     - not-allowed: allowed (values), suggestions
-    - quoted-number, quoted-boolean: reads_as (what the release makes of the text), meant (the value without quotes)
+    - quoted-number, quoted-boolean: reads_as (what the release makes of the text), meant (without the quotes)
     - missing-key: key (a key that the block must have)
     """
 
@@ -73,28 +76,31 @@ _FALSE = frozenset(("false", "no", "off", "n", "f", "0"))
 def walk(schema: Schema, root: Node, auto: Auto = frozenset()) -> list[Violation]:
     """Every violation in a config, in the order of the text.
 
-    `auto` holds the pointers (or tells by a function) at which "auto" is resolved before DeepSpeed reads the value.
+    `auto` holds the pointers (or tells by a function) at which "auto" is resolved before DeepSpeed reads it.
     An unknown node violates nothing, whatever stands there; its key may.
     """
     found: list[Violation] = []
     if root.kind == "object":
         told = auto if callable(auto) else auto.__contains__
-        _Walk(schema, root, told, found).block(schema, root, "")
-        found.sort(key=lambda violation: violation.member.key_start if violation.member else violation.node.start)
+        _Walk(schema, told, found).block(schema, root, "")
+        found.sort(key=_start)
     return found
 
 
+def _start(violation: Violation) -> int:
+    return violation.member.key_start if violation.member else violation.node.start
+
+
 def is_comment(key: str) -> bool:
-    """Whether a key is one that people write comments under ("_comment", "//", "#…"); such keys are no mistake."""
+    """Whether a key is one that people write comments under ("_comment", "//", "#…"); they are no mistake."""
     return _COMMENT.match(key) is not None
 
 
 class _Walk:
     """One pass over one config; `places` is made on the first unknown key."""
 
-    def __init__(self, schema: Schema, root: Node, auto: Callable[[str], bool], found: list[Violation]) -> None:
+    def __init__(self, schema: Schema, auto: Callable[[str], bool], found: list[Violation]) -> None:
         self.schema = schema
-        self.root = root
         self.auto = auto
         self.found = found
         self._places: dict[str, list[str]] | None = None
@@ -111,7 +117,13 @@ class _Walk:
         return self._places
 
     def add(
-        self, kind: ViolationKind, pointer: str, refused: bool, node: Node, member: Member | None, **details: Any
+        self,
+        kind: ViolationKind,
+        pointer: str,
+        refused: bool,
+        node: Node,
+        member: Member | None,
+        **details: Any,
     ) -> None:
         self.found.append(Violation(kind, pointer, refused, node, member, details))
 
@@ -131,16 +143,21 @@ class _Walk:
             else:
                 self.unknown(schema, here, member)
         for key in schema.get("required", ()):
-            if key not in members:
+            if key not in members and not node.open:
                 self.add("missing-key", join_pointer(pointer, key), True, node, None, key=key)
         for left, right in schema.get("x-conflicts", ()):
             self.conflict(schema, pointer, members.get(left), members.get(right))
 
     def key(self, schema: Schema, entry: Schema, pointer: str, member: Member) -> None:
         if "x-removed" in entry:
-            details = {"since": entry["x-removed"], "until": entry.get("x-until"), "reason": entry.get("x-reason")}
-            replaced = entry.get("x-replaced-by")
-            self.add("removed-key", pointer, True, member.node, member, replaced_by=replaced, **details)
+            details = {
+                "since": entry["x-removed"],
+                "until": entry.get("x-until"),
+                "replaced_by": entry.get("x-replaced-by"),
+                "reason": entry.get("x-reason"),
+                "again": None,
+            }
+            self.add("removed-key", pointer, True, member.node, member, **details)
             return
         if "x-ignored" in entry:
             self.add("ignored-key", pointer, False, member.node, member)
@@ -165,8 +182,8 @@ class _Walk:
         if absent is not None:
             until = absent.get("until")
             if until is not None and self.is_past(until):
-                self.add("removed-key", pointer, refused, node, member, since=absent["gone"], until=until,
-                         replaced_by=absent.get("replaced_by"), reason=None)
+                details = {name: absent.get(name) for name in ("until", "replaced_by", "reason", "again")}
+                self.add("removed-key", pointer, refused, node, member, since=absent["gone"], **details)
             else:
                 self.add("future-key", pointer, refused, node, member, since=absent["since"])
         elif is_comment(key):
@@ -185,10 +202,9 @@ class _Walk:
         keys = _keys(schema)
         meant = self.schema.get("x-wrong-names", {}).get(key, ())
         parent = pointer[: pointer.rindex("/")]
-        near = [name for name in meant if name.startswith(parent + "/") and "/" not in name[len(parent) + 1 :]]
+        near = [place.rpartition("/")[2] for place in meant if place.rpartition("/")[0] == parent]
         if near:
-            suggestions = [name[len(parent) + 1 :] for name in near]
-            self.add("unknown-key", pointer, refused, node, member, suggestions=suggestions)
+            self.add("unknown-key", pointer, refused, node, member, suggestions=near)
             return
         if not meant:
             close = nearest(key, keys)
@@ -206,8 +222,11 @@ class _Walk:
         self.add("unknown-key", pointer, refused, node, member, suggestions=[])
 
     def elsewhere(self, key: str, parent: str) -> list[str]:
-        """Where a key belongs that is not known in its block: among an optimizer's or a scheduler's parameters, or
-        anywhere in the schema when it is not a word that stands in many places or says little at the top."""
+        """Where a key belongs that is not known in its block.
+
+        Among an optimizer's or a scheduler's parameters; else where the schema has it, unless it stands in
+        many places, or is a single word at the top, where it says little.
+        """
         if parent in ("/optimizer", "/scheduler"):
             table = self.schema.get(f"x{parent.replace('/', '-')}s", {})
             if any(key in entry["params"] for entry in table.values()):
@@ -222,7 +241,7 @@ class _Walk:
         if left is None or right is None:
             return
         for member in (left, right):
-            if member.node.kind == "unknown" or (member.node.kind == "string" and member.node.value == "auto"):
+            if member.node.kind == "unknown" or member.node.value == "auto":
                 return
         here = join_pointer(pointer, left.key)
         other = join_pointer(pointer, right.key)
@@ -261,9 +280,7 @@ class _Walk:
             bounds = {_BOUNDS[key]: entry[key] for key in _BOUNDS if key in entry and _BOUNDS[key]}
             self.add("out-of-range", pointer, True, node, member, **bounds)
         elif allowed is not None:
-            words = [word for word in allowed if isinstance(word, str)]
-            suggestions = nearest(node.value, words) if node.kind == "string" else []
-            self.add("not-allowed", pointer, True, node, member, allowed=list(allowed), suggestions=suggestions)
+            self.not_allowed(allowed, True, node, pointer, member)
         else:
             details = {"expected": kind, "got": _kind_name(node), "nullable": nullable}
             self.add("wrong-type", pointer, True, node, member, **details)
@@ -276,42 +293,48 @@ class _Walk:
             return
         allowed = entry.get("x-allowed")
         if plain and allowed is not None:
-            if not any(_same(node.value, value) for value in allowed) and node.kind not in ("object", "array"):
-                words = [word for word in allowed if isinstance(word, str)]
-                suggestions = nearest(node.value, words) if node.kind == "string" else []
-                self.add("not-allowed", pointer, False, node, member, allowed=list(allowed), suggestions=suggestions)
+            if not _check_enum(allowed, node, self.defs) and node.kind not in ("object", "array"):
+                self.not_allowed(allowed, False, node, pointer, member)
             return
         if node.kind == "string":
             self.text(kind, plain, node, pointer, member)
         elif not _fits(kind, node):
             details: dict[str, Any] = {"expected": kind, "got": _kind_name(node), "nullable": nullable}
-            if kind in ("integer", "number") and node.kind == "boolean":
-                details["reads_as"] = int(node.value)
-            elif kind == "integer" and node.kind == "number" and not plain:
+            fraction = kind == "integer" and node.kind == "number" and not plain and isfinite(node.value)
+            if fraction or (kind in ("integer", "number") and node.kind == "boolean"):
                 details["reads_as"] = int(node.value)
             self.add("wrong-type", pointer, False, node, member, **details)
+
+    def not_allowed(
+        self, allowed: list[Any], refused: bool, node: Node, pointer: str, member: Member | None
+    ) -> None:
+        words = [word for word in allowed if isinstance(word, str)]
+        suggestions = nearest(node.value, words) if node.kind == "string" else []
+        self.add(
+            "not-allowed", pointer, refused, node, member, allowed=list(allowed), suggestions=suggestions
+        )
 
     def text(self, kind: str, plain: bool, node: Node, pointer: str, member: Member | None) -> None:
         """A text where another kind of value is meant."""
         text = str(node.value)
+        wrong = {"expected": kind, "got": "string", "nullable": False}
         if text == "auto":
             if plain and kind in ("integer", "number", "boolean", "object", "array"):
-                self.add("wrong-type", pointer, False, node, member, expected=kind, got="string", nullable=False)
-            return
-        if kind in ("integer", "number"):
+                self.add("wrong-type", pointer, False, node, member, **wrong)
+        elif kind in ("integer", "number"):
             if _NUMBER.fullmatch(text):
                 meant = _number(text)
                 reads = text if plain else meant
                 self.add("quoted-number", pointer, False, node, member, reads_as=reads, meant=meant)
             elif plain:
-                self.add("wrong-type", pointer, False, node, member, expected=kind, got="string", nullable=False)
+                self.add("wrong-type", pointer, False, node, member, **wrong)
         elif kind == "boolean":
             word = text.strip().lower()
             meant_flag = True if word in _TRUE else False if word in _FALSE else None
             reads_flag = bool(text) if plain else meant_flag
             self.add("quoted-boolean", pointer, False, node, member, reads_as=reads_flag, meant=meant_flag)
         elif kind in ("object", "array") and plain:
-            self.add("wrong-type", pointer, False, node, member, expected=kind, got="string", nullable=False)
+            self.add("wrong-type", pointer, False, node, member, **wrong)
 
 
 _BOUNDS = {
@@ -344,11 +367,11 @@ def _check_type(names: str | list[str], node: Node, defs: Mapping[str, Schema]) 
     wanted = (names,) if isinstance(names, str) else names
     if kind in wanted:
         return True
-    return kind == "number" and "integer" in wanted and (isinstance(node.value, int) or node.value.is_integer())
+    return kind == "number" and "integer" in wanted and _is_whole(node.value)
 
 
 def _check_enum(values: list[Any], node: Node, defs: Mapping[str, Schema]) -> bool:
-    return any(_same(node.value, value) for value in values) if node.kind not in ("object", "array") else False
+    return node.kind not in ("object", "array") and any(_same(node.value, value) for value in values)
 
 
 def _check_const(value: Any, node: Node, defs: Mapping[str, Schema]) -> bool:
@@ -409,12 +432,16 @@ def _same(left: Any, right: Any) -> bool:
 def _fits(kind: str, node: Node) -> bool:
     """Whether a value that is no text is of the kind that its key is for."""
     if kind == "integer":
-        return node.kind == "number" and (isinstance(node.value, int) or node.value.is_integer())
+        return node.kind == "number" and _is_whole(node.value)
     if kind == "boolean":
         return node.kind == "boolean" or (node.kind == "number" and node.value in (0, 1))
     if kind in ("number", "object", "array", "string"):
         return node.kind == kind
     return True
+
+
+def _is_whole(value: int | float) -> bool:
+    return isinstance(value, int) or value.is_integer()
 
 
 def _kind_name(node: Node) -> str:
@@ -423,7 +450,9 @@ def _kind_name(node: Node) -> str:
 
 def _kind_from_type(entry: Schema) -> str:
     kind = entry.get("type", "")
-    return kind if isinstance(kind, str) else next((name for name in kind if name not in ("null", "string")), "string")
+    if isinstance(kind, str):
+        return kind
+    return next((name for name in kind if name not in ("null", "string")), "string")
 
 
 def _number(text: str) -> int | float | None:
