@@ -208,11 +208,11 @@ def pin_of(mention: Mention) -> Pin:
 
 
 def chosen(pins: list[Pin]) -> Pin:
-    """Of one file's pins: the newest exact one, else the first range that tells a version, else the first."""
+    """Of one file's pins: the newest exact one, else the first that tells a version, or at least a range."""
     pinned = [pin for pin in pins if pin.exact]
     if pinned:
         return max(pinned, key=comparable)
-    return next((pin for pin in pins if pin.version is not None), pins[0])
+    return min(pins, key=lambda pin: (pin.version is None, not pin.specifier))
 
 
 def comparable(pin: Pin) -> tuple[int, ...]:

@@ -306,6 +306,15 @@ def test_where_markers_choose_the_newest_pin_is_taken(tmp_path):
     assert pin(tmp_path).version == "0.14.5"
 
 
+def test_a_name_alone_says_less_than_a_range(tmp_path):
+    put(
+        tmp_path,
+        **{"setup.py": "setup(extras_require={'torch': ['torch>=2.0'], 'deepspeed': ['deepspeed<0.15']})\n"},
+    )
+    assert pin(tmp_path, "torch").specifier == ">=2.0"
+    assert pin(tmp_path).version == "0.14.5"
+
+
 def test_an_included_file_is_read_from_beside_the_one_that_names_it(tmp_path):
     put(
         tmp_path,
