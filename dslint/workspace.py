@@ -36,6 +36,10 @@ class Workspace:
             raise known
         return known
 
+    def has(self, path: str) -> bool:
+        """Is there a regular file at an absolute path?"""
+        return path in self.overlay or os.path.isfile(path)
+
     def with_texts(self, texts: dict[str, Source]) -> Workspace:
         """The same files with some texts replaced, by absolute path; what was read is kept."""
         changed = Workspace({**self.overlay, **texts})

@@ -13,7 +13,7 @@ from dslint.diagnosis.anchors import ANCHORS
 from dslint.diagnosis.catalogue import CatalogueError, fingerprint
 from dslint.diagnosis.template import Template, TemplateError, read_template, squeeze
 
-METRICS = (
+Trouble = Literal[
     "loss-scale-floor",
     "overflow-run",
     "all-steps-skipped",
@@ -26,7 +26,7 @@ METRICS = (
     "clip-missing",
     "world-too-small",
     "precision-at-odds",
-)
+]
 
 
 def _several(value: Any) -> Any:
@@ -58,7 +58,7 @@ class Entry(BaseModel):
     severity: Literal["error", "warning", "info"] = "error"
     match: Texts = []
     capture: Texts = []
-    metric: Literal[METRICS] | None = None  # type: ignore[valid-type]
+    metric: Trouble | None = None
     near: Texts = []
     unless: Texts = []
     needs: Literal["deepspeed", "zero3"] | None = None

@@ -62,6 +62,8 @@ _STRING, _INTEGER, _FLOAT, _OPENER = 2, 3, 4, 6
 
 _KEY = r"([^{}\[\],: \t\n\r]+)([ \t\n\r]*)(?=:)"  # a key without quotes
 
+_TEMPLATE = r"\{\{\{[^\r\n{}]*\}\}\}|\{\{[^\r\n]*?\}\}"  # a placeholder of Jinja and the like
+
 _START, _NEXT, _AFTER = 0, 1, 2  # in a container: just opened, after a comma, after a value
 
 # Scalars have neither members nor items. They share these, which halves the memory of a large file.
@@ -522,7 +524,7 @@ class Reader(Scalars):
         """The value at `pos`, and where to read on. Containers are opened, not read."""
         character = self.peek(pos)
         if character == "{" or character == "[":
-            stop = self.past(r"\{\{[^\r\n]*?\}\}+", pos) if character == "{" else pos
+            stop = self.past(_TEMPLATE, pos) if character == "{" else pos
             if stop > pos:
                 what = f"`{short(self.text[pos:stop])}` is a template's placeholder"
                 self.note("placeholder", pos, stop, f"{what}: no loader reads it before it is filled in")

@@ -94,7 +94,7 @@ class Scalars:
         self.first_stop = ""  # the kind of the first problem that stops hjson
         self.crashed = False  # whether it stops there with another error than its own
         self.diverged = False
-        # Where unquoted values start that hjson reads on: what to say, and whether it reads on over a bracket.
+        # Where unquoted values start that hjson reads on: what to say, and whether it runs over a bracket.
         self.swallowing: dict[int, tuple[str, bool]] = {}
         self.cut = -1  # where a tolerant pass ended the last of them before a new entry
         self.alone = False  # whether the text is read as one single value

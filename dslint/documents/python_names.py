@@ -280,8 +280,12 @@ class Walk:
         for target in node.targets:
             self.bind(target, node.value, scope, block, at)
         named = [target.id for target in node.targets if isinstance(target, ast.Name)]
-        for one in named[1:]:
-            self.alias(named[0], (), one, scope, block, at)
+        # One object of several names: each can be changed by the others from here on.
+        after = (at[0], at[1] + 1)
+        for one in named:
+            for other in named:
+                if one != other:
+                    self.alias(one, (), other, scope, block, after)
         self.expressions(node.value, scope, block, named[0] if named else "")
 
     def annotated(self, node: ast.AnnAssign, scope: Scope, block: Block) -> None:
@@ -318,6 +322,8 @@ class Walk:
             name, path = chain(target)
             if name:
                 scope.alterations[name].append(Alteration("set", scope, block, at, path, value, target))
+                if value is not None:
+                    self.note_content(name, value, scope, block, at)
             self.expressions(target, scope, block)
         elif isinstance(target, ast.Attribute):
             self.bind_attribute(target, value, scope, block, at)
@@ -361,12 +367,18 @@ class Walk:
             self.note_alias("", value, scope, block, at)
 
     def note_alias(self, name: str, value: ast.expr, scope: Scope, block: Block, at: Position) -> None:
-        """`b = a`, `b = a["c"]`: what changes b changes a. `b = a.copy()`: what changes deep inside b
-        does.
+        """`b = a`, `b = a["c"]`: what changes b changes a. `b = a.copy()`, `b = {"c": a}`: what changes deep inside
+        b does.
         """
         root, path = chain(value)
         if root:
             self.alias(root, path, name, scope, block, at)
+        elif isinstance(value, ast.Dict):
+            for each in value.values:
+                self.note_content(name, each, scope, block, at)
+        elif isinstance(value, ast.List | ast.Tuple):
+            for each in value.elts:
+                self.note_content(name, each, scope, block, at)
         elif (
             isinstance(value, ast.Call)
             and isinstance(value.func, ast.Attribute)
@@ -374,15 +386,28 @@ class Walk:
         ):
             root, path = chain(value.func.value)
             if root:
-                found = Alteration(
-                    "escape", scope, block, at, path, None, value, name, shallow=value.func.attr == "copy"
-                )
-                scope.alterations[root].append(found)
+                self.alias(root, path, name, scope, block, at, shallow=value.func.attr == "copy")
+
+    def note_content(self, name: str, value: ast.expr, scope: Scope, block: Block, at: Position) -> None:
+        """An object inside of another."""
+        root, path = chain(value)
+        if root:
+            self.alias(root, path, name, scope, block, at, shallow=True)
+        elif isinstance(value, ast.Dict | ast.List | ast.Tuple):
+            self.note_alias(name, value, scope, block, at)
 
     def alias(
-        self, root: str, path: tuple[ast.expr, ...], name: str, scope: Scope, block: Block, at: Position
+        self,
+        root: str,
+        path: tuple[ast.expr, ...],
+        name: str,
+        scope: Scope,
+        block: Block,
+        at: Position,
+        shallow: bool = False,
     ) -> None:
-        scope.alterations[root].append(Alteration("escape", scope, block, at, path, None, None, name))
+        found = Alteration("escape", scope, block, at, path, None, None, name, shallow)
+        scope.alterations[root].append(found)
 
     def delete(self, node: ast.Delete, scope: Scope, block: Block) -> None:
         at = end_of(node)
@@ -462,7 +487,9 @@ class Walk:
         self.bind(node.target, None, scope, body, at)
         for target in ast.walk(node.target):
             if isinstance(target, ast.Name):
-                self.note_alias(target.id, node.iter, scope, block, at)
+                each = node.iter.elts if isinstance(node.iter, ast.List | ast.Tuple) else [node.iter]
+                for value in each:
+                    self.note_alias(target.id, value, scope, block, at)
         self.statements(node.body, scope, body)
         self.statements(node.orelse, scope, Block(block, None, "after"))
 

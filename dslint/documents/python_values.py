@@ -101,13 +101,23 @@ class Bound(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """From where an expression is looked at."""
+    """From where an expression is looked at.
+
+    An object that is put into another one can be changed later under its own name: `observer` is from where the
+    whole is looked at. `shallow`: the object is copied on the way, so that only its inner objects are still shared.
+    """
 
     scope: Scope
     block: Block
     position: Position
     bound: Bound | None = None
     depth: int = 0
+    observer: Frame | None = None
+    shallow: bool = False
+
+    def within(self, scope: Scope, block: Block, position: Position, bound: Bound | None = None) -> Frame:
+        """The place of an inner expression, whose object is seen from here."""
+        return Frame(scope, block, position, bound, self.depth, self.observer or self, self.shallow)
 
 
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
@@ -229,14 +239,15 @@ class Values:
         if binding is None:
             return self.unknown(node)
         key = (id(node), frame.position)
-        if frame.bound is None and key in self._known:
+        alone = frame.bound is None and frame.observer is None
+        if alone and key in self._known:
             return copied(self._known[key])
         value = self.bound_value(binding, node.id, frame)
         if value is None:
             return self.unknown(node)
         if isinstance(value, Loaded) or value.kind in ("object", "array"):
             value = self.altered(value, node.id, owner, binding, frame)
-            if frame.bound is None:
+            if alone:
                 self._known[key] = copied(value)
         return self.at_use(value, node)
 
@@ -274,7 +285,7 @@ class Values:
     def bound_value(self, binding: Binding, name: str, frame: Frame) -> Value | None:
         if binding.kind == "value" and binding.value is not None:
             bound = frame.bound if frame.scope is binding.scope else None
-            inner = Frame(binding.scope, binding.block, start_of(binding.value), bound, frame.depth)
+            inner = frame.within(binding.scope, binding.block, start_of(binding.value), bound)
             return self.value(binding.value, inner)
         if binding.kind == "parameter":
             return self.parameter(binding, name, frame)
@@ -291,7 +302,7 @@ class Values:
         assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         given = argument_for(function.args, name, bound.call, bound.skip)
         if given is not None:
-            return self.value(given, bound.frame._replace(depth=frame.depth))
+            return self.value(given, bound.frame._replace(depth=frame.depth, observer=None, shallow=False))
         default = default_for(function.args, name, bound.call)
         if default is None:
             return None
@@ -403,7 +414,7 @@ class Values:
         result = Node("object", start, end)
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                self.spread(result, self.value(value, frame))
+                self.spread(result, self.value(value, frame._replace(shallow=True)))
                 continue
             name = self.text(key, frame)
             if name is None:
@@ -436,10 +447,10 @@ class Values:
             if isinstance(argument, ast.Starred):
                 self.blur(result)
             else:
-                self.spread(result, self.value(argument, frame))
+                self.spread(result, self.value(argument, frame._replace(shallow=True)))
         for keyword in node.keywords:
             if keyword.arg is None:
-                self.spread(result, self.value(keyword.value, frame))
+                self.spread(result, self.value(keyword.value, frame._replace(shallow=True)))
             else:
                 key_start, _ = self.span(keyword)
                 result.members = [member for member in result.members if member.key != keyword.arg]
@@ -456,16 +467,19 @@ class Values:
         return Node("array", start, end, items=[self.node_of(element, frame) for element in node.elts])
 
     def subscript(self, node: ast.Subscript, frame: Frame) -> Value:
-        base = self.value(node.value, frame)
-        if isinstance(base, Loaded):
-            return self.unknown(node)
         key = self.known(node.slice, frame)
-        if base.kind == "object" and isinstance(key, str):
-            found = base.get(key)
-            return self.at_use(found, node) if found is not None else self.unknown(node)
-        if base.kind == "array" and isinstance(key, int) and -len(base.items) <= key < len(base.items):
-            return self.at_use(base.items[key], node)
-        return self.unknown(node)
+        found = self.element(node.value, key, frame)
+        return self.unknown(node) if found is None else self.at_use(found, node)
+
+    def element(self, base: ast.expr, key: Any, frame: Frame) -> Node | None:
+        """What `base[key]` is: now, and (an object inside of `base`) still when the whole is looked at."""
+        now = element_of(self.value(base, frame._replace(observer=None, shallow=False)), key)
+        if now is None or frame.observer is None or now.kind not in ("object", "array"):
+            return now
+        later = element_of(self.value(base, frame), key)
+        if later is not None and same_content(now.plain(), later.plain()) and now.open == later.open:
+            return now
+        return blurred(now)
 
     # Operators.
 
@@ -488,8 +502,8 @@ class Values:
         return self.scalar(computed(node.op, left, right), node)
 
     def union(self, node: ast.BinOp, frame: Frame) -> Value:
-        left = self.value(node.left, frame)
-        right = self.value(node.right, frame)
+        left = self.value(node.left, frame._replace(shallow=True))
+        right = self.value(node.right, frame._replace(shallow=True))
         if isinstance(left, Node) and left.kind == "object":
             start, end = self.span(node)
             result = Node("object", start, end, members=left.members, open=left.open)
@@ -501,7 +515,7 @@ class Values:
         result: Value = self.unknown(node)
         for part in node.values:
             result = self.value(part, frame)
-            truth = truth_of(result)
+            truth = truth_of(self.value(part, frame._replace(observer=None, shallow=False)))
             if truth is None:
                 return self.unknown(node)
             if truth is isinstance(node.op, ast.Or):
@@ -526,7 +540,7 @@ class Values:
             return self.unknown(node)
 
     def choice(self, node: ast.IfExp, frame: Frame) -> Value:
-        truth = truth_of(self.value(node.test, frame))
+        truth = truth_of(self.value(node.test, frame._replace(observer=None, shallow=False)))
         if truth is None:
             return self.unknown(node)
         return self.value(node.body if truth else node.orelse, frame)
@@ -598,7 +612,9 @@ class Values:
             path = self.read_from(node.args[0], frame)
             return self.loaded(path, node) if path is not None else None
         if dotted in ("copy.copy", "copy.deepcopy") and node.args:
-            return self.value(node.args[0], frame)
+            if dotted == "copy.deepcopy":
+                return self.value(node.args[0], frame._replace(observer=None))
+            return self.value(node.args[0], frame._replace(shallow=True))
         if dotted in ("collections.OrderedDict", "easydict.EasyDict"):
             return self.dict_call(node, frame)
         if last in WRAPPERS:
@@ -659,7 +675,7 @@ class Values:
         return None
 
     def dict_method(self, function: ast.Attribute, node: ast.Call, frame: Frame) -> Value | None:
-        base = self.value(function.value, frame)
+        base = self.value(function.value, frame._replace(shallow=True) if function.attr == "copy" else frame)
         if isinstance(base, Loaded):
             return base if function.attr == "copy" else None
         if base.kind != "object":
@@ -669,7 +685,7 @@ class Values:
         key = self.text(node.args[0], frame) if node.args else None
         if key is None:
             return None
-        found = base.get(key)
+        found = self.element(function.value, key, frame)
         if found is not None:
             return self.at_use(found, node)
         if base.open:
@@ -749,11 +765,22 @@ class Values:
                 for each in scope.alterations[name]:
                     when = timing(each, binding, frame)
                     if when != "no":
+                        when = self.aimed(each, name, owner, binding, when)
+                    if when != "no":
                         found.append((each, when))
         found.sort(key=lambda pair: (pair[0].scope is frame.scope, pair[0].position))
         for alteration, when in found:
             value = self.alter(value, alteration, when == "yes", frame)
         return value
+
+    def aimed(self, change: Alteration, name: str, owner: Scope, binding: Binding, when: str) -> str:
+        """A change goes to the object that its name is bound to there: another one, after the name was bound anew."""
+        if name.startswith("self.") or len(owner.bindings[name]) == 1:
+            return when
+        seen = self.reaching(owner, name, Frame(change.scope, change.block, change.position))
+        if seen is None:
+            return "maybe"
+        return when if seen is binding else "no"
 
     def means(self, name: str, scope: Scope, owner: Scope) -> bool:
         if name.startswith("self."):
@@ -761,7 +788,7 @@ class Values:
         return scope.owner(name) is owner
 
     def alter(self, value: Value, change: Alteration, certain: bool, frame: Frame) -> Value:
-        if change.kind == "escape" and self.is_harmless(change, frame.depth):
+        if change.kind == "escape" and self.is_harmless(change, frozenset()):
             return value
         bound = frame.bound if change.scope is frame.scope else None
         # The new value and the keys are looked at from before the change.
@@ -769,7 +796,8 @@ class Values:
         at = start_of(place) if place is not None else change.position
         if change.kind in ("update", "set", "default") and change.value is not None:
             at = min(at, change.position)
-        inner = Frame(change.scope, change.block, at, bound, frame.depth + 1)
+        inner = frame.within(change.scope, change.block, at, bound)
+        inner = inner._replace(depth=frame.depth + 1, shallow=change.kind == "update")
         keys = [self.text(part, inner) for part in change.path]
         if isinstance(value, Loaded):
             return self.alter_loaded(value, change, certain, keys, inner)
@@ -891,12 +919,13 @@ class Values:
         )
         return replace(value, overrides=(*value.overrides, *added))
 
-    def is_harmless(self, change: Alteration, depth: int) -> bool:
-        """Whether handing an object on leaves it as it is."""
-        if depth > MAX_DEPTH:
-            return False
+    def is_harmless(self, change: Alteration, seen: frozenset[int]) -> bool:
+        """Whether handing an object on leaves it as it is. `seen` are the hand-overs that are being looked into."""
+        if id(change) in seen:
+            return True
+        seen |= {id(change)}
         if isinstance(change.node, ast.Call) and not change.alias:
-            return self.leaves_alone(change, depth)
+            return self.leaves_alone(change, seen)
         if not change.alias:
             return change.node is None
         scopes = self.names.scopes
@@ -908,18 +937,17 @@ class Values:
             scopes = [scope for scope in scopes if scope.owner(change.alias) is own]
         changes = [each for scope in scopes for each in scope.alterations.get(change.alias, ())]
         return all(
-            (change.shallow and len(each.path) + (each.kind == "update") < 2 and each.kind != "escape")
-            or (each.kind == "escape" and each is not change and self.is_harmless(each, depth + 8))
+            (change.shallow and is_shallow(each)) or (each.kind == "escape" and self.is_harmless(each, seen))
             for each in changes
         )
 
-    def leaves_alone(self, change: Alteration, depth: int) -> bool:
+    def leaves_alone(self, change: Alteration, seen: frozenset[int]) -> bool:
         call = change.node
         assert isinstance(call, ast.Call)
         function = call.func
         dotted = self.names.dotted(function)
         last = function.attr if isinstance(function, ast.Attribute) else dotted.rpartition(".")[2]
-        frame = Frame(change.scope, change.block, start_of(call), None, depth + 8)
+        frame = Frame(change.scope, change.block, start_of(call))
         scope, skip = self.function_called(call, frame)
         if scope is None and isinstance(function, ast.Name) and function.id in self.names.classes:
             scope, skip = self.initializer(function.id), 1
@@ -928,12 +956,10 @@ class Values:
         if not isinstance(scope.node, ast.FunctionDef) or change.value is None:
             return False
         name = parameter_of(scope.node.args, call, change.value, skip)
-        if name is None:
-            return False
-        if any(name in inner.alterations for inner in self.names.scopes if inner.parent is scope):
+        if name is None or any(name in inner.alterations for inner in self.names.scopes if inner.parent is scope):
             return False
         changes = scope.alterations.get(name, ())
-        return all(each.kind == "escape" and self.is_harmless(each, depth + 8) for each in changes)
+        return all(each.kind == "escape" and self.is_harmless(each, seen) for each in changes)
 
     def initializer(self, name: str) -> Scope | None:
         _, scope = self.names.classes[name]
@@ -963,6 +989,27 @@ def blurred(node: Node) -> Node:
     return Node("unknown", node.start, node.end, UNKNOWN)
 
 
+def element_of(value: Value, key: Any) -> Node | None:
+    if isinstance(value, Loaded):
+        return None
+    if value.kind == "object" and isinstance(key, str):
+        return value.get(key)
+    if value.kind == "array" and isinstance(key, int) and -len(value.items) <= key < len(value.items):
+        return value.items[key]
+    return None
+
+
+def same_content(one: Any, other: Any) -> bool:
+    """Equal, where unknown parts are equal to each other."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_content(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_content, one, other))
+    if one is UNKNOWN or other is UNKNOWN:
+        return one is other
+    return bool(one == other) and type(one) is type(other)
+
+
 def truth_of(value: Value) -> bool | None:
     if isinstance(value, Loaded) or value.kind == "unknown":
         return None
@@ -982,13 +1029,22 @@ def timing(change: Alteration, binding: Binding, frame: Frame) -> Literal["yes",
             if exclude_each_other(change.block, frame.block):
                 return "no"
             return "yes" if encloses(change.block, frame.block) else "maybe"
+        if frame.observer is not None:
+            return "no" if frame.shallow and is_shallow(change) else timing(change, binding, frame.observer)
         loop = shared_loop(change.block, frame.block)
         if loop is None or (binding.scope is frame.scope and encloses(loop, binding.block)):
             return "no"
         return "maybe"
+    if frame.observer is not None:
+        return "no" if frame.shallow and is_shallow(change) else timing(change, binding, frame.observer)
     if change.scope is binding.scope and encloses(change.block, binding.block):
         return "yes"
     return "maybe"
+
+
+def is_shallow(change: Alteration) -> bool:
+    """A change of an object's own keys, not of the objects in it."""
+    return change.kind != "escape" and len(change.path) + (change.kind == "update") < 2
 
 
 def computed(kind: ast.operator, left: Any, right: Any) -> Any:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dslint.documents.tree import Document, Place
 from dslint.hardware.profiles import Profile
 from dslint.releases.release import Release
+
+if TYPE_CHECKING:
+    # A config alone needs no reader of scripts, programs or YAML.
+    from dslint.documents.python import Program
+    from dslint.documents.script import Script
+    from dslint.launches.commands import LaunchCommand
 
 Framework = Literal["deepspeed", "transformers", "accelerate", "lightning"]
 
@@ -26,7 +32,14 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One config and what it runs with. `origins` says where a fact was learned: framework, hardware, world_size, …"""
+    """One config and what it runs with.
+
+    `origins` says where a fact was learned: config, framework, hardware, world_size, release. `command` is the command
+    that starts it, `script` the script that the command stands in, `program` the Python that it runs.
+
+    A script, a program or a command that names no config is a launch too, whose `config` is a document of the dialect
+    script, program or launch with nothing in it: rules on these look at the other fields.
+    """
 
     config: Document
     release: Release
@@ -37,5 +50,8 @@ class Launch:
     arguments_complete: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, Place] = field(default_factory=dict)
+    command: LaunchCommand | None = None
+    script: Script | None = None
+    program: Program | None = None
     # What several checks work out from the same launch, kept so that it is worked out once.
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)

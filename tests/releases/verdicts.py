@@ -9,18 +9,34 @@ import json
 import logging
 import os
 import sys
+import types
 import warnings
+from pathlib import Path
 from typing import Any
 
 
 def mend_old_imports() -> None:
-    """Names that releases before 0.14.5 import and today's numpy and torch no longer have."""
+    """What releases before 0.15 import and today's numpy, torch and pydantic no longer have."""
+    import importlib.util
+
     import numpy
     import torch.distributed.elastic.agent.server.api as elastic
 
     numpy.BUFSIZE = getattr(numpy, "BUFSIZE", 8192)
     elastic.log = getattr(elastic, "log", logging.getLogger("elastic"))
     elastic._get_socket_with_port = getattr(elastic, "_get_socket_with_port", None)
+    spec = importlib.util.find_spec("deepspeed")
+    if spec is None or spec.origin is None:
+        raise SystemExit("deepspeed is not importable here")
+    package = Path(spec.origin).parent
+    old = "ConfigDict" not in (package / "runtime" / "config_utils.py").read_text(encoding="utf-8")
+    if old:
+        for name in ("intel_extension_for_pytorch", "oneccl_bindings_for_pytorch"):
+            sys.modules.setdefault(name, types.ModuleType(name))
+    if old and not (package / "pydantic_v1.py").exists():
+        import pydantic.v1
+
+        sys.modules["pydantic"] = pydantic.v1
 
 
 def verdict(config: Any) -> str:
@@ -29,7 +45,7 @@ def verdict(config: Any) -> str:
     try:
         DeepSpeedConfig(config)
     except Exception as error:
-        return f"{type(error).__name__}: {error}".split("\n")[0][:200] + " " + " ".join(str(error).split("\n")[1:4])[:160]
+        return " ".join(f"{type(error).__name__}: {error}".split())[:300]
     return "ok"
 
 
