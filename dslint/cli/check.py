@@ -18,7 +18,16 @@ from dslint.reports import FORMATS, Run, render
 from dslint.reports.colour import terminal_width, wants_colour
 from dslint.rules import book
 from dslint.rules.finding import IGNORE_RULES, LEVEL, Finding
-from dslint.settings import Settings, SettingsError, check_selectors, fixable, load, merge, selected, severity_of
+from dslint.settings import (
+    Settings,
+    SettingsError,
+    check_selectors,
+    fixable,
+    load,
+    merge,
+    selected,
+    severity_of,
+)
 from dslint.workspace import Workspace
 
 # From this many files on, a terminal gets a progress bar.
@@ -34,12 +43,25 @@ def split_words(_: click.Context, __: click.Parameter, value: Sequence[str]) -> 
 @click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--fix", is_flag=True, help="Mend what can be mended safely, in place.")
-@click.option("--unsafe-fixes", is_flag=True, default=None, help="With --fix or --diff: also fixes that change training.")
+@click.option(
+    "--unsafe-fixes",
+    is_flag=True,
+    default=None,
+    help="With --fix or --diff: also fixes that change training.",
+)
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
-@click.option("--select", multiple=True, callback=split_words, help="Check only these codes, names or prefixes (DS2).")
-@click.option("--ignore", multiple=True, callback=split_words, help="Leave these codes, names or prefixes out.")
+@click.option(
+    "--select", multiple=True, callback=split_words, help="Check only these codes, names or prefixes (DS2)."
+)
+@click.option(
+    "--ignore", multiple=True, callback=split_words, help="Leave these codes, names or prefixes out."
+)
 @click.option("--extend-select", multiple=True, callback=split_words, help="Check these too.")
-@click.option("--fail-on", type=click.Choice(["error", "warning", "info", "never"]), help="Exit 1 from this severity on.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info", "never"]),
+    help="Exit 1 from this severity on.",
+)
 @click.option("--output-format", type=click.Choice(list(FORMATS)), help="How to report.  [default: full]")
 @click.option("--output-file", type=click.Path(dir_okay=False), help="Write the report to a file.")
 @click.option("--deepspeed-version", metavar="X.Y.Z", help="The DeepSpeed release to check against.")
@@ -53,7 +75,9 @@ def split_words(_: click.Context, __: click.Parameter, value: Sequence[str]) -> 
 @click.option("--config", "settings_file", type=click.Path(), help="The settings file to use.")
 @click.option("--isolated", is_flag=True, help="Read no settings file.")
 @click.option("--rules", multiple=True, type=click.Path(), help="A folder of your own rules; may repeat.")
-@click.option("--stdin-filename", default="ds_config.json", show_default=True, help="The name for what - reads.")
+@click.option(
+    "--stdin-filename", default="ds_config.json", show_default=True, help="The name for what - reads."
+)
 @click.option("--no-cache", is_flag=True, help="Keep nothing on disk between runs.")
 @click.option("--statistics", is_flag=True, help="Count the findings by rule.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the findings alone.")
@@ -84,7 +108,13 @@ def command(
         raise Stop(str(error)) from error
     job = Job(settings, context, files, all_rules)
     if fix or diff:
-        status = mend_files(job, workspace, write=fix and not diff, stdin=paths == ("-",), form=Form(output_file, statistics, quiet))
+        status = mend_files(
+            job,
+            workspace,
+            write=fix and not diff,
+            stdin=paths == ("-",),
+            form=Form(output_file, statistics, quiet),
+        )
     else:
         outcome = job.lint(workspace)
         status = report(job, outcome, Form(output_file, statistics, quiet))
@@ -176,11 +206,15 @@ def own_rules(folders: Sequence[str], built_in: Sequence[book.Rule]) -> list[boo
     taken = {word for rule in built_in for word in (rule.code, rule.name)}
     for folder in folders:
         if not os.path.isdir(folder):
-            raise book.BrokenRule(f"{folder}: there is no such folder of rules; give one that holds YAML rule files")
+            raise book.BrokenRule(
+                f"{folder}: there is no such folder of rules; give one that holds YAML rule files"
+            )
         for rule in book.thaw(compile_folder(folder)):
             for word in (rule.code, rule.name):
                 if word in taken:
-                    raise book.BrokenRule(f"{folder}: the rule {word} exists already; give yours another code and name")
+                    raise book.BrokenRule(
+                        f"{folder}: the rule {word} exists already; give yours another code and name"
+                    )
             taken |= {rule.code, rule.name}
             own.append(rule)
     return own
@@ -191,7 +225,9 @@ def context_of(settings: Settings, rules: tuple[book.Rule, ...]) -> Context:
 
     version = settings.deepspeed_version
     if version is not None and parse_version(version) is None:
-        raise SettingsError(f"{version} is no DeepSpeed version; write it as X.Y.Z, for example {NEWEST.name}")
+        raise SettingsError(
+            f"{version} is no DeepSpeed version; write it as X.Y.Z, for example {NEWEST.name}"
+        )
     return Context(
         rules=rules,
         release=version,
@@ -211,7 +247,9 @@ def hardware_of(name: str | None) -> Any:
 
         found = detect()
         if found.profile is None:
-            click.echo(f"dslint: --hardware auto: {found.reason}; nothing is checked against hardware", err=True)
+            click.echo(
+                f"dslint: --hardware auto: {found.reason}; nothing is checked against hardware", err=True
+            )
         return found.profile
     known = profile(name)
     if known is None:
@@ -283,7 +321,10 @@ def mend_files(job: Job, workspace: Workspace, *, write: bool, stdin: bool, form
     for refused in mended.refused:
         place = refused.finding.place
         row = place.source.position(place.start).row
-        click.echo(f"dslint: {place.source.path}:{row}: the fix for {refused.finding.name} was left out: {refused.reason}", err=True)
+        click.echo(
+            f"dslint: {place.source.path}:{row}: the fix for {refused.finding.name} was left out: {refused.reason}",
+            err=True,
+        )
     if not write:
         return status_of(job, job.lint(workspace))
     return report(job, mended.outcome, form, fixed=len(mended.applied), to_stderr=stdin)

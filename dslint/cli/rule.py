@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 @click.command("rule")
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Print every rule whole.")
-@click.option("--rules", "folders", multiple=True, type=click.Path(), help="A folder of your own rules; may repeat.")
-@click.option("--check", "check_folder", type=click.Path(), help="Test the examples of a folder of your own rules.")
+@click.option(
+    "--rules", "folders", multiple=True, type=click.Path(), help="A folder of your own rules; may repeat."
+)
+@click.option(
+    "--check", "check_folder", type=click.Path(), help="Test the examples of a folder of your own rules."
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     name: str | None, everything: bool, folders: tuple[str, ...], check_folder: str | None, form: str
@@ -43,7 +47,11 @@ def command(
         chosen = [rule for rule in rules if name in (rule.name, rule.code)]
         rules = chosen or no_such_rule(name, rules)
     if form == "json":
-        click.echo(std_json.dumps([{**rule.model_dump(), "url": DOCS_URL.format(name=rule.name)} for rule in rules], indent=2))
+        click.echo(
+            std_json.dumps(
+                [{**rule.model_dump(), "url": DOCS_URL.format(name=rule.name)} for rule in rules], indent=2
+            )
+        )
     elif name is None and not everything:
         click.echo(listing(rules))
     else:
@@ -119,4 +127,3 @@ def example_text(example: Example) -> str:
         for word, text in texts
         if text is not None
     )
-

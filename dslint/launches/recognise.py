@@ -58,7 +58,9 @@ COMMON: Final = frozenset(
         "dataloader_drop_last",
     }
 )
-NAMED: Final = re.compile(r"(^|[^a-z])(ds|deepspeed|zero)([^a-z]|$)|deepspeed|ds_?config|zero_?(stage)?_?[0-3]", re.I)
+NAMED: Final = re.compile(
+    r"(^|[^a-z])(ds|deepspeed|zero)([^a-z]|$)|deepspeed|ds_?config|zero_?(stage)?_?[0-3]", re.I
+)
 # A quick look that spares parsing the many JSON files of a repository that are something else.
 HINT: Final = re.compile(
     r"zero_|micro_batch|train_batch_size|gradient_|fp16|bf(loat)?16|steps_per_print|wall_clock|activation_checkpointing"
@@ -89,7 +91,14 @@ def is_config(document: Document) -> bool:
 
 # Keys of files that share words with DeepSpeed's: models, trainer states, packages, other trainers' arguments.
 FOREIGN: Final = frozenset(
-    {"architectures", "model_type", "per_device_train_batch_size", "log_history", "dependencies", "devDependencies"}
+    {
+        "architectures",
+        "model_type",
+        "per_device_train_batch_size",
+        "log_history",
+        "dependencies",
+        "devDependencies",
+    }
 )
 
 
@@ -104,5 +113,5 @@ def has_shape(key: str, node: Node) -> bool:
     if key in ("optimizer", "scheduler"):
         return node.get("type") is not None and node.get("params") is not None
     if key in ("train_batch_size", "gradient_accumulation_steps"):
-        return node.value == "auto"
+        return node.kind == "string" and str(node.value) == "auto"
     return False

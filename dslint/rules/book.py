@@ -114,7 +114,9 @@ def thaw(plain: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
             message=entry["message"],
             why=entry["why"],
             fixes=tuple(
-                FixPlan(fix["safety"], fix["message"], conditions(fix["when"]), tuple(map(tuple, fix["changes"])))
+                FixPlan(
+                    fix["safety"], fix["message"], conditions(fix["when"]), tuple(map(tuple, fix["changes"]))
+                )
                 for fix in entry["fixes"]
             ),
             generic=entry["generic"],

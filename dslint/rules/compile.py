@@ -68,7 +68,9 @@ def refuse_repeats(rules: list[dict[str, Any]]) -> None:
 
 def compiled(rule: RuleFile) -> dict[str, Any]:
     """A rule with its conditions taken apart, and without what only documentation needs."""
-    cases = [compiled_conditions({**rule.when, **case}) for case in rule.any] or [compiled_conditions(rule.when)]
+    cases = [compiled_conditions({**rule.when, **case}) for case in rule.any] or [
+        compiled_conditions(rule.when)
+    ]
     return {
         "code": rule.code,
         "name": rule.name,

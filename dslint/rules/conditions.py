@@ -108,7 +108,9 @@ def reach_all(root: Node, path: Sequence[str]) -> Iterator[Found]:
     node = parent.node
     if node is None:
         return
-    children = [(m.key, m.node) for m in node.members] or [(str(i), item) for i, item in enumerate(node.items)]
+    children = [(m.key, m.node) for m in node.members] or [
+        (str(i), item) for i, item in enumerate(node.items)
+    ]
     for key, child in children:
         rest = reach(child, path[at + 1 :])
         yield Found(join_pointer(parent.pointer, key) + rest.pointer, rest.node, key)

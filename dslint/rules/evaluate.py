@@ -96,7 +96,9 @@ def field_text(name: str, rule: Rule, launch: Launch, match: Match, paths: Mappi
         return str(match.values[name])
     if name == "release":
         return launch.release.name
-    if name in ("framework", "world_size", "hardware") or name.startswith(("argument.", "hardware.", "version.")):
+    if name in ("framework", "world_size", "hardware") or name.startswith(
+        ("argument.", "hardware.", "version.")
+    ):
         known = fact("$hardware.title" if name == "hardware" else f"${name}", launch)
         return "" if known is ABSENT else str(known)
     if name == "value":
@@ -139,7 +141,9 @@ def anchor(document: Document, pointer: str) -> Place:
     return Place(document.source, start, min(start + 1, len(document.source.text)), pointer)
 
 
-def planned_fix(rule: Rule, launch: Launch, match: Match, value: Callable[[re.Match[str]], str]) -> Fix | None:
+def planned_fix(
+    rule: Rule, launch: Launch, match: Match, value: Callable[[re.Match[str]], str]
+) -> Fix | None:
     if launch.config.derived:
         return None
     for plan in rule.fixes:

@@ -17,7 +17,9 @@ def test_the_examples_of_a_rule_hold(rule):
     assert list(faults(rule, book.load())) == []
 
 
-@pytest.mark.parametrize(("path", "rule"), list(rule_files(str(ROOT / "rules"))), ids=lambda x: getattr(x, "name", ""))
+@pytest.mark.parametrize(
+    ("path", "rule"), list(rule_files(str(ROOT / "rules"))), ids=lambda x: getattr(x, "name", "")
+)
 def test_a_rule_file_bears_its_rules_name(path, rule):
     assert path.stem == rule.name
 

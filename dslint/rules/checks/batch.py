@@ -136,5 +136,3 @@ def hint(batch: Batch, world: int) -> str:
 def learned(launch: Launch) -> tuple[Related, ...]:
     place = launch.origins.get("world_size")
     return () if place is None else (Related(place, f"{launch.world_size} GPUs are asked for here"),)
-
-

@@ -87,7 +87,14 @@ def last_with(name: str) -> Release | None:
 
 
 def display_names(release: Release) -> list[str]:
-    spelled = {"adam": "Adam", "adamw": "AdamW", "lamb": "Lamb", "lion": "Lion", "muon": "Muon", "adagrad": "Adagrad"}
+    spelled = {
+        "adam": "Adam",
+        "adamw": "AdamW",
+        "lamb": "Lamb",
+        "lion": "Lion",
+        "muon": "Muon",
+        "adagrad": "Adagrad",
+    }
     return [spelled.get(name, name) for name in optimizers(release)]
 
 
@@ -110,7 +117,9 @@ def parameter_match(launch: Launch, key: str, params: Node, known: list[str]) ->
     else:
         fix = Fix("unsafe", f"remove {key}", (Change("remove", pointer),))
     hint = f"; did you mean {near[0]}?" if near else ""
-    return Match(pointer, values={"key": key, "name": optimizer_type(launch), "hint": hint}, mark="key", fix=fix)
+    return Match(
+        pointer, values={"key": key, "name": optimizer_type(launch), "hint": hint}, mark="key", fix=fix
+    )
 
 
 def untested(launch: Launch) -> Iterator[Match]:

@@ -61,7 +61,11 @@ def unknown(launch: Launch) -> Iterator[Match]:
     if name is None or name in known or name in TORCH_SCHEDULERS or not name or brought(launch):
         return
     folded = {word.lower(): word for word in (*known, *TORCH_SCHEDULERS)}
-    near = [folded[name.lower()]] if name.lower() in folded else nearest(name, sorted((*known, *TORCH_SCHEDULERS)))
+    near = (
+        [folded[name.lower()]]
+        if name.lower() in folded
+        else nearest(name, sorted((*known, *TORCH_SCHEDULERS)))
+    )
     hint = f"; did you mean {near[0]}?" if near else ""
     fix = Fix("safe", f"set it to {near[0]}", (Change("set", "/scheduler/type", near[0]),)) if near else None
     yield Match("/scheduler/type", values={"name": name, "hint": hint}, fix=fix)
@@ -87,7 +91,12 @@ def parameter(launch: Launch) -> Iterator[Match]:
             fix = Fix("safe", f"rename it to {near[0]}", (Change("rename", pointer, near[0]),))
         else:
             fix = Fix("safe", f"remove {member.key}", (Change("remove", pointer),))
-        yield Match(pointer, values={"key": member.key, "name": scheduler_type(launch), "hint": hint}, mark="key", fix=fix)
+        yield Match(
+            pointer,
+            values={"key": member.key, "name": scheduler_type(launch), "hint": hint},
+            mark="key",
+            fix=fix,
+        )
 
 
 def missing_parameter(launch: Launch) -> Iterator[Match]:
@@ -126,7 +135,9 @@ def warmup_not_positive(launch: Launch) -> Iterator[Match]:
         whole = int(node.value) if node.value == node.value // 1 else 0
         fix = None
         if whole > 0:
-            fix = Fix("safe", f"write it as {whole}", (Change("set", "/scheduler/params/warmup_num_steps", whole),))
+            fix = Fix(
+                "safe", f"write it as {whole}", (Change("set", "/scheduler/params/warmup_num_steps", whole),)
+            )
         yield Match("/scheduler/params/warmup_num_steps", fix=fix)
 
 

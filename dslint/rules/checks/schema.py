@@ -95,7 +95,8 @@ def dotted(pointer: str) -> str:
 
 def said(violation: Violation) -> str:
     """The part of the message that only this violation knows."""
-    return SAYINGS.get(violation.kind, lambda details: "")(violation.details)
+    say = SAYINGS.get(violation.kind)
+    return "" if say is None else say(violation.details)
 
 
 def say_unknown(details: Mapping[str, Any]) -> str:
@@ -185,13 +186,21 @@ def fix_unknown(violation: Violation, launch: Launch) -> Fix | None:
     names = violation.details["suggestions"]
     key = split_pointer(violation.pointer)[-1]
     if not names:
-        return Fix("unsafe", f"remove {key}", (Change("remove", violation.pointer),)) if violation.refused else None
+        return (
+            Fix("unsafe", f"remove {key}", (Change("remove", violation.pointer),))
+            if violation.refused
+            else None
+        )
     meant = f"{violation.pointer.rpartition('/')[0]}/{names[0]}"
     if find(launch.config.root, meant) is not None:
-        return Fix("unsafe", f"remove {key}, since {names[0]} is there", (Change("remove", violation.pointer),))
+        return Fix(
+            "unsafe", f"remove {key}, since {names[0]} is there", (Change("remove", violation.pointer),)
+        )
     if len(names) > 1:
         return Fix("unsafe", f"rename {key} to {names[0]}", (Change("rename", violation.pointer, names[0]),))
-    return Fix(safety_of(violation), f"rename {key} to {names[0]}", (Change("rename", violation.pointer, names[0]),))
+    return Fix(
+        safety_of(violation), f"rename {key} to {names[0]}", (Change("rename", violation.pointer, names[0]),)
+    )
 
 
 def fix_misplaced(violation: Violation, launch: Launch) -> Fix | None:
@@ -268,7 +277,9 @@ def fix_conflict(violation: Violation, launch: Launch) -> Fix:
     same = other is not None and other.plain() == violation.node.plain()
     key = split_pointer(violation.pointer)[-1]
     safety: Safety = "safe" if same or is_off(violation.node) else "unsafe"
-    return Fix(safety, f"remove {key} and keep {violation.details['other']}", (Change("remove", violation.pointer),))
+    return Fix(
+        safety, f"remove {key} and keep {violation.details['other']}", (Change("remove", violation.pointer),)
+    )
 
 
 def fix_allowed(violation: Violation, launch: Launch) -> Fix | None:
@@ -276,7 +287,9 @@ def fix_allowed(violation: Violation, launch: Launch) -> Fix | None:
     if not names:
         return None
     return Fix(
-        safety_of(violation), f"set it to {json.dumps(names[0])}", (Change("set", violation.pointer, names[0]),)
+        safety_of(violation),
+        f"set it to {json.dumps(names[0])}",
+        (Change("set", violation.pointer, names[0]),),
     )
 
 
@@ -285,7 +298,9 @@ def fix_quoted(violation: Violation, launch: Launch) -> Fix | None:
     if meant is None:
         return None
     safety: Safety = "safe" if violation.refused or violation.details["reads_as"] == meant else "unsafe"
-    return Fix(safety, f"take the quotes off: {json.dumps(meant)}", (Change("set", violation.pointer, meant),))
+    return Fix(
+        safety, f"take the quotes off: {json.dumps(meant)}", (Change("set", violation.pointer, meant),)
+    )
 
 
 def fix_comment(violation: Violation, launch: Launch) -> Fix:
