@@ -270,7 +270,7 @@ class Reader(Scalars):
                         pos = match.end()
                         state = _NEXT if text[pos - 1] == "," else _AFTER
                     continue
-            elif pos < end and text[pos] == ("}" if in_object else "]") and not self.is_bare():
+            if state != _NEXT and text[pos : pos + 1] == ("}" if in_object else "]") and self.may_close(pos):
                 pos = _COMMA.match(text, self.close(pos + 1), end).end()  # type: ignore[union-attr]
                 if not stack:
                     return
@@ -283,6 +283,9 @@ class Reader(Scalars):
                 return
             top = stack[-1]
             in_object = top.kind == "object"
+
+    def may_close(self, pos: int) -> bool:
+        return pos < self.end and not self.is_bare()
 
     def is_bare(self) -> bool:
         return self.braceless and len(self.stack) == 1
@@ -439,7 +442,7 @@ class Reader(Scalars):
         if len(self.problems) > noted:  # on the key, noted before it was known
             here = self.pointer()
             self.problems[noted:] = [replace(problem, pointer=here) for problem in self.problems[noted:]]
-        pos = self.colon(key, stop, pos)
+        pos = self.colon(key, stop, pos) if pos > start else pos
         if pos < 0:
             self.in_child = False
             return self.next_comma(-pos)

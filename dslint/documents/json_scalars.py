@@ -209,6 +209,7 @@ class Scalars:
             raw = expanded
         node = self.plain_word(raw, pos)
         if node is not None:
+            node.end = pos + len(self.text[pos:stop].rstrip())
             return node, stop
         whole = self.text[pos : self.past(_ROW if self.substitute is None else _SHELL_ROW, pos)]
         content = self.expand(whole)
