@@ -16,7 +16,7 @@ _EDITORS: Final[dict[Syntax, str]] = {
 }
 
 
-class CannotEdit(Exception):  # noqa: N818 (the name says what happened)
+class CannotEdit(Exception):
     """A change that the text does not allow; the message is a sentence that says why."""
 
 

@@ -194,6 +194,8 @@ class Sheet:
         comma = layout.comma_after(own[index - 1].end) if is_last and index and not tail.has_comma else -1
         row = layout.row_start(start)
         following = last if is_last else own[index + 1].start
+        if comma >= row and layout.starts_row(comma):  # commas stand at the start of rows
+            start, comma = comma, -1
         if layout.starts_row(start) and tail.row_end >= 0 and row >= first:
             start, end = self.with_blank_row(row, tail.row_end, first)
         elif not is_last and not text[end:following].strip(" \t"):

@@ -12,6 +12,7 @@ from dslint.documents.tree import Member, Node, walk
 BARE_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _GAP: Final = re.compile(r"(?:[ \t\r\n]+|#[^\r\n]*|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_BLANKS: Final = re.compile(r"[ \t]*")
 _ROW_COMMENT: Final = re.compile(
     r"[ \t]*(?:#[^\r\n]*|//[^\r\n]*|/\*(?:(?!\*/)[^\r\n])*\*/[ \t]*)?(?=[\r\n]|\Z)"
 )
@@ -91,8 +92,12 @@ class Layout:
 
     def indent(self, pos: int) -> str:
         """The blanks that the row of `pos` starts with."""
-        match = re.compile(r"[ \t]*").match(self.text, self.row_start(pos))
-        return match[0] if match else ""
+        start = self.row_start(pos)
+        return self.text[start : self.past_blanks(start)]
+
+    def past_blanks(self, pos: int) -> int:
+        match = _BLANKS.match(self.text, pos)
+        return match.end() if match else pos
 
     def quote(self, member: Member) -> str:
         """The quotes of a key: `"`, `'` or none."""

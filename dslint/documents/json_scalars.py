@@ -56,7 +56,7 @@ _SHELL_SEGMENT = rf"(?:{PLACEHOLDER}|\\[$`\\]|[^,}}\]#/\r\n$`\\]|/(?![/*])|[$`\\
 _SHELL_ROW = rf"(?:{PLACEHOLDER}|[^\r\n$`]|[$`])*"
 
 
-class StopReading(Exception):  # noqa: N818 (no error: a pass has seen enough)
+class StopReading(Exception):
     """hjson would stop here."""
 
 

@@ -81,10 +81,12 @@ def _comment_span(layout: Layout, start: int, end: int) -> tuple[int, int]:
     """A comment with the blanks before it, or with its whole row when it stands alone there."""
     text = layout.text
     begin = layout.row_start(start) + len(text[layout.row_start(start) : start].rstrip(" \t"))
-    after = end + len(text[end:]) - len(text[end:].lstrip(" \t"))
+    after = layout.past_blanks(end)
     if layout.starts_row(start) and (after == len(text) or text[after] in "\r\n"):
         return max(begin, 1 if text.startswith("\ufeff") else 0), past_newline(text, after)
-    return (begin if after == len(text) or text[after] in "\r\n" else start), end
+    if after == len(text) or text[after] in "\r\n":
+        return begin, end
+    return start, (after if begin < start else end)
 
 
 def _strict_scalar(source: Source, node: Node) -> list[Edit]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dslint.fixing.fix import Edit
 
 
-class Overlap(ValueError):  # noqa: N818 (the name says what happened)
+class Overlap(ValueError):
     """Two edits want the same characters, or lie outside of the text."""
 
 

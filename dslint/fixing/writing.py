@@ -14,11 +14,11 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Unreadable(Exception):  # noqa: N818 (the name says what happened)
+class Unreadable(Exception):
     """A file that no text can be had of; the message is one sentence that names it."""
 
 
-class Unwritable(Exception):  # noqa: N818 (the name says what happened)
+class Unwritable(Exception):
     """A file that was left as it was; the message is one sentence that names it."""
 
 
@@ -40,7 +40,7 @@ def _read_bytes(path: str | os.PathLike[str], shown: str) -> bytes:
         status = Path(path).stat()
         _check(status, shown)
         descriptor = os.open(path, flags)
-        with open(descriptor, "rb") as file:  # noqa: PTH123 (a descriptor, not a path)
+        with open(descriptor, "rb") as file:
             _check(os.fstat(descriptor), shown)
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
@@ -108,7 +108,7 @@ def _replace(target: Path, data: bytes) -> None:
     descriptor, name = mkstemp(prefix=f".{target.name[:100]}.", suffix=".dslint", dir=target.parent)
     temporary = Path(name)
     try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 (a descriptor, not a path)
+        with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             _take_after(descriptor, temporary, status)
