@@ -45,11 +45,16 @@ def load_overlay() -> Overlay:
     return blocks
 
 
-# ---- the kinds of values that pydantic reads, in each of its two versions ------------------------------------------
+# ---- the kinds of values that pydantic reads, in each of its two versions ----
 
-INTEGER_TEXT = r"^\s*[+-]?\d+(_\d+)*(\.0+)?\s*$|^auto$"
+# Underscores are taken more freely than pydantic takes them: better silent than wrong about such texts.
+
+INTEGER_TEXT = r"^\s*[+-]?[0-9]+(_[0-9]+)*(\.0+)?\s*$|^auto$"
 INTEGER_TEXT_1 = r"^\s*[+-]?\d+(_\d+)*\s*$|^auto$"
-NUMBER_TEXT = r"^\s*[+-]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])\s*$|^auto$"
+NUMBER_TEXT = (
+    r"^\s*[+-]?([\d_]+\.?[\d_]*|\.[\d_]+)([eE][+-]?[\d_]+)?\s*$"
+    r"|^\s*[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN])\s*$|^auto$"
+)
 BOOLEAN_TEXT = (
     r"^([01tTfFyYnN]|[oO][nN]|[oO][fF][fF]|[yY][eE][sS]|[nN][oO]|[tT][rR][uU][eE]|[fF][aA][lL][sS][eE]|auto)$"
 )

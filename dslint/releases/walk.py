@@ -270,7 +270,8 @@ class _Walk:
         name = entry.get("$ref", "")[len("#/$defs/") :]
         definition = self.defs[name] if name else entry
         name = entry.get("x-expects") or definition.get("x-kind") or name or _kind_from_type(entry)
-        return name.rstrip("?"), name.endswith("?"), definition
+        nullable = name.endswith("?") or "null" in definition.get("type", ())
+        return name.rstrip("?"), nullable, definition
 
     def refuse(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
         kind, nullable, definition = self.kind_of(entry)
@@ -288,7 +289,7 @@ class _Walk:
     def soft(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
         """A value that the release takes: is it read as it is meant?"""
         kind, nullable, _ = self.kind_of(entry)
-        plain = "$ref" not in entry
+        plain = not any(keyword in entry for keyword in _KEYWORDS)
         if node.kind == "null" and (nullable or not plain):
             return
         allowed = entry.get("x-allowed")
