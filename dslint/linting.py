@@ -52,6 +52,8 @@ def lint(
     found: list[Finding] = []
     for launch in launches:
         found += findings_of(rules.get(launch.config.dialect, ()), launch)
+        if launch.config.dialect != "launch" and (launch.arguments or launch.command is not None):
+            found += findings_of(rules.get("launch", ()), launch)
     sources = {file.path: source for file, source in read.sources}
     sources.update((os.path.abspath(s.path), s) for s in (launch.config.source for launch in launches))
     releases = sorted({launch.release for launch in launches})

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from dslint.documents import json
-from dslint.documents.tree import Document, Node, Source, walk
+from dslint.documents.tree import Document, Node, Place, Source, walk
 from dslint.launches.discover import File
 from dslint.launches.launch import Framework, Launch
-from dslint.launches.recognise import is_config, may_be_config
-from dslint.releases.pins import resolve_release
+from dslint.launches.reading import Reading, stub
+from dslint.releases.pins import find_pins, resolve_release
 from dslint.releases.release import Release, parse_version
 
 if TYPE_CHECKING:
@@ -19,37 +18,92 @@ if TYPE_CHECKING:
     from dslint.workspace import Workspace
 
 
-def launches_of(read: Sequence[tuple[File, Source]], context: Context, workspace: Workspace) -> list[Launch]:
-    """Every launch that the files make, configs on their own included."""
-    return [config_alone(document, context, file) for file, document in configs(read)]
+class Surroundings(NamedTuple):
+    """What every launch of a folder shares: the release, and the versions of the libraries beside DeepSpeed."""
+
+    release: Release
+    release_place: Place | None
+    versions: dict[str, str]
 
 
-def configs(read: Sequence[tuple[File, Source]]) -> Iterator[tuple[File, Document]]:
-    for file, source in read:
-        if file.kind == "json" and may_be_config(source.path, source.text):
-            document = json.parse(source)
-            if is_config(document):
-                yield file, document
+class Join:
+    """The files of a run and what the options say, from which launches are put together."""
+
+    __slots__ = ("_surroundings", "context", "reading")
+
+    def __init__(self, reading: Reading, context: Context) -> None:
+        self.reading = reading
+        self.context = context
+        self._surroundings: dict[str, Surroundings] = {}
+
+    def around(self, path: str) -> Surroundings:
+        folder = os.path.dirname(os.path.abspath(path))
+        known = self._surroundings.get(folder)
+        if known is None:
+            known = self._surroundings[folder] = surroundings(folder, self.context.release)
+        return known
+
+    def launch(
+        self,
+        config: Document,
+        path: str,
+        framework: Framework | None,
+        framework_place: Place | None = None,
+        **facts: object,
+    ) -> Launch:
+        """A launch of a config that a file at `path` makes; what the options say goes over what files show."""
+        around = self.around(path)
+        origins: dict[str, Place] = dict(facts.pop("origins", {}))  # type: ignore[call-overload]
+        if framework_place is not None and self.context.framework is None:
+            origins["framework"] = framework_place
+        if around.release_place is not None:
+            origins["release"] = around.release_place
+        hardware = self.context.hardware or facts.pop("hardware", None)
+        world_size = self.context.world_size or facts.pop("world_size", None)
+        facts.pop("hardware", None)
+        facts.pop("world_size", None)
+        return Launch(
+            config=config,
+            release=around.release,
+            framework=self.context.framework or framework,
+            hardware=hardware,  # type: ignore[arg-type]
+            world_size=world_size,  # type: ignore[arg-type]
+            versions=around.versions,
+            origins=origins,
+            **facts,  # type: ignore[arg-type]
+        )
 
 
-def config_alone(document: Document, context: Context, file: File) -> Launch:
-    """A config that no launch names: what the options say, and what the file itself shows."""
-    return Launch(
-        config=document,
-        release=release_of(context, file),
-        framework=context.framework or framework_shown(document.root),
-        hardware=context.hardware,
-        world_size=context.world_size,
-    )
-
-
-def release_of(context: Context, file: File) -> Release:
-    name, _ = resolve_release(context.release, None, os.path.dirname(os.path.abspath(file.path)))
+def surroundings(folder: str, option: str | None) -> Surroundings:
+    name, learned = resolve_release(option, None, folder)
     release = parse_version(name)
     assert release is not None, name
-    return release
+    pins = find_pins(folder)
+    versions = {package: pin.version for package, pin in pins.items() if pin.version is not None}
+    return Surroundings(release, learned if isinstance(learned, Place) else None, versions)
+
+
+def launches_of(read: Sequence[tuple[File, Source]], context: Context, workspace: Workspace) -> list[Launch]:
+    """Every launch that the files make, configs on their own included."""
+    reading = Reading(read, workspace)
+    join = Join(reading, context)
+    found: list[Launch] = []
+    if any(file.kind != "json" for file, _ in read):
+        # A config alone pays for none of the readers of scripts, programs and YAML.
+        from dslint.launches.combine import combined
+
+        found = combined(join)
+    taken = {(launch.config.source.path, launch.config.root.start) for launch in found}
+    for path, document in reading.configs():
+        if (document.source.path, document.root.start) not in taken:
+            found.append(join.launch(document, path, framework_shown(document.root)))
+    return found
 
 
 def framework_shown(root: Node) -> Framework | None:
     """A config that says "auto" is written for the HF Trainer, or for Accelerate, which fill it the same way."""
-    return "transformers" if any(node.value == "auto" for _, node in walk(root)) else None
+    auto = any(node.kind == "string" and node.value == "auto" for _, node in walk(root))
+    return "transformers" if auto else None
+
+
+__all__ = ["Join", "launches_of", "stub"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from dslint.launches.launch import Launch
-from dslint.rules.checks import batch, offload, optimizer, precision, scheduler, syntax
+from dslint.rules.checks import batch, offload, optimizer, precision, scheduler, syntax, trainer
 from dslint.rules.checks.schema import SCHEMA_CHECKS
 from dslint.rules.match import Match
 
@@ -17,6 +17,8 @@ Check = Callable[[Launch], Iterable[Match]]
 
 CHECKS: Final[Mapping[str, Check]] = {
     **SCHEMA_CHECKS,
+    "trainer-mismatch": trainer.mismatch,
+    "both-formats-in-arguments": trainer.both_formats,
     "syntax-error": syntax.unreadable,
     "not-strict-json": syntax.not_strict_json,
     "not-hjson": syntax.not_hjson,

@@ -1,0 +1,69 @@
+"""Scripts, programs and YAML → the launches that they make together.
+
+A command in a script brings the world size, the hardware and the arguments; the program that it runs brings the framework, and the
+config where the command names none. A program that no command runs is a launch on its own; so is a YAML that makes a config.
+"""
+
+from __future__ import annotations
+
+from dslint.documents.python import Program
+from dslint.documents.tree import Place
+from dslint.launches.from_programs import config_of, uses_of, written
+from dslint.launches.join import Join
+from dslint.launches.launch import Launch
+from dslint.launches.programs import ConfigUse
+from dslint.launches.reading import stub
+
+
+def combined(join: Join) -> list[Launch]:
+    """Every launch of the scripts, programs and YAML files of a run, and one for each of these files by itself."""
+    found: list[Launch] = []
+    started: set[str] = set()
+    for path, program in join.reading.programs():
+        found.append(by_itself(join, path, program))
+        if path not in started:
+            found += program_launches(join, path, program)
+    return found
+
+
+def by_itself(join: Join, path: str, program: Program) -> Launch:
+    """A program as the subject of rules on programs."""
+    return join.launch(
+        stub(program.source, "python", "program"),
+        path,
+        program.framework,
+        program.framework_place,
+        program=program,
+    )
+
+
+def program_launches(join: Join, path: str, program: Program) -> list[Launch]:
+    """The launches that a program makes when it is run with nothing beside it."""
+    versions = join.around(path).versions
+    found = [use_launch(join, path, program, use) for use in uses_of(program, versions)]
+    for _, document in written(program):
+        if not any(launch.config.root is document.root for launch in found):
+            found.append(
+                join.launch(document, path, program.framework, program.framework_place, program=program)
+            )
+    return found
+
+
+def use_launch(join: Join, path: str, program: Program, use: ConfigUse) -> Launch:
+    framework = use.framework or program.framework
+    origins: dict[str, Place] = {"config": use.place}
+    if use.world_size is not None:
+        origins["world_size"] = use.place
+    found = config_of(use, program, join.reading)
+    config = stub(program.source, "python", "launch") if found is None else found[1]
+    return join.launch(
+        config,
+        path,
+        framework,
+        use.place,
+        arguments=use.arguments,
+        arguments_complete=use.complete,
+        world_size=use.world_size,
+        origins=origins,
+        program=program,
+    )

@@ -1,0 +1,124 @@
+"""What the files of a run hold, each parsed once: configs, scripts, programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dslint.documents import json
+from dslint.documents.tree import UNKNOWN, Dialect, Document, Node, Source, Syntax
+from dslint.fixing.writing import Unreadable
+from dslint.launches.discover import File, shown_path
+from dslint.launches.recognise import is_config, may_be_config
+from dslint.workspace import Workspace
+
+if TYPE_CHECKING:
+    from dslint.documents.python import Program
+    from dslint.documents.script import Script
+
+
+class Reading:
+    """The files that were asked for, and those that they name, by absolute path."""
+
+    __slots__ = ("_configs", "_programs", "files", "workspace")
+
+    def __init__(self, read: Sequence[tuple[File, Source]], workspace: Workspace) -> None:
+        self.files = [(os.path.abspath(file.path), file, source) for file, source in read]
+        self.workspace = workspace
+        self._configs: dict[str, Document | None] = {}
+        self._programs: dict[str, Program | None] = {}
+
+    def configs(self) -> list[tuple[str, Document]]:
+        """The JSON files that were asked for and are DeepSpeed configs by their content."""
+        found = []
+        for path, file, source in self.files:
+            if file.kind == "json" and may_be_config(source.path, source.text):
+                document = self.parsed(path, source)
+                if is_config(document):
+                    found.append((path, document))
+        return found
+
+    def parsed(self, path: str, source: Source) -> Document:
+        known = self._configs.get(path)
+        if known is None:
+            known = self._configs[path] = json.parse(source)
+        return known
+
+    def config(self, path: str) -> Document | None:
+        """The config at a path that some file names, whatever it holds; None where it can't be read."""
+        if path not in self._configs:
+            source = self.source(path)
+            self._configs[path] = None if source is None else json.parse(source)
+        return self._configs[path]
+
+    def source(self, path: str) -> Source | None:
+        try:
+            return self.workspace.source(path, shown_path(path))
+        except Unreadable:
+            return None
+
+    def scripts(self) -> list[tuple[str, Script]]:
+        """The shell scripts, Makefiles and Dockerfiles that may launch something."""
+        wanted = [
+            (path, source)
+            for path, file, source in self.files
+            if file.kind in ("shell", "makefile", "dockerfile") and may_launch(source.text)
+        ]
+        if not wanted:
+            return []
+        from dslint.documents.shell import read_script
+
+        return [(path, read_script(source)) for path, source in wanted]
+
+    def programs(self) -> list[tuple[str, Program]]:
+        """The Python files and notebooks that say something of DeepSpeed."""
+        found = []
+        for path, file, _ in self.files:
+            if file.kind in ("python", "notebook"):
+                program = self.program(path)
+                if program is not None:
+                    found.append((path, program))
+        return found
+
+    def program(self, path: str) -> Program | None:
+        """The program at a path; None where it is none, or says nothing that matters here."""
+        if path not in self._programs:
+            self._programs[path] = self.read_program(path)
+        return self._programs[path]
+
+    def read_program(self, path: str) -> Program | None:
+        source = self.source(path)
+        if source is None:
+            return None
+        if path.endswith(".ipynb"):
+            from dslint.documents.notebook import read_notebook
+
+            return read_notebook(source).program if '"cells"' in source.text else None
+        from dslint.documents.python import is_worth_reading, read_program
+
+        return read_program(source) if is_worth_reading(source.text) else None
+
+
+def may_launch(text: str) -> bool:
+    """The quick look: does a script name a launcher or a config at all?"""
+    return any(word in text for word in LAUNCH_WORDS)
+
+
+LAUNCH_WORDS = (
+    "deepspeed",
+    "torchrun",
+    "torch.distributed",
+    "accelerate",
+    "train_batch_size",
+    "zero_optimization",
+    "llamafactory",
+    "axolotl",
+    "swift",
+    "xtuner",
+)
+
+
+def stub(source: Source, syntax: Syntax, dialect: Dialect) -> Document:
+    """The document of a launch that names no config: nothing is known of it, so no condition on it holds."""
+    return Document(source, Node("unknown", 0, 0, UNKNOWN), syntax, dialect)
