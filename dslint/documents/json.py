@@ -34,9 +34,9 @@ Kinds of Problem, and who refuses the text for their sake:
     odd-space           json           a blank that only looks like one (U+00A0, …)
     typographic-quotes  json           “…”: to hjson a part of the text
 
-Texts of kind constant, number-form and typographic-quotes swallow the rest of their row as
-quoteless-swallows do. hjson reads 2e8 and 1.0 as integers and json as floats; they are equal, so that is no
-problem. Nesting is refused by hjson from HJSON_DEPTH levels on and by json from JSON_DEPTH, with a
+What hjson reads as a text with more of its row in it is always of kind quoteless-swallows, be it a word or
+a number that was meant. hjson reads 2e8 and 1.0 as integers and json as floats; they are equal, so that is
+no problem. Nesting is refused by hjson from HJSON_DEPTH levels on and by json from JSON_DEPTH, with a
 RecursionError.
 """
 

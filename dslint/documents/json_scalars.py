@@ -220,6 +220,8 @@ class Scalars:
         swallows = len(whole.rstrip()) > stop - pos
         node = Node("unknown" if content is UNKNOWN else "string", pos, pos + len(whole.rstrip()), content)
         kind, message = describe(raw.strip(), content, swallows)
+        if swallows:
+            kind = "quoteless-swallows"
         constant = whole.strip(" \t") in CONSTANTS
         self.note(kind, pos, node.end, message, refused_by=NONE if constant else None)
         return node, pos + len(whole)
@@ -409,7 +411,7 @@ def describe(word: str, content: Any, swallows: bool) -> tuple[str, str]:
     if word.startswith(TYPOGRAPHIC):
         return "typographic-quotes", f'`{short(word)}` has typographic quotes where JSON needs ": {reads}'
     if swallows:
-        return "quoteless-swallows", f"`{short(word)}` has no quotes: {reads}"
+        return "quoteless", f"`{short(word)}` has no quotes: {reads}"
     return "quoteless", f"`{short(word)}` has no quotes: Hjson reads it as text, Python's json refuses it"
 
 

@@ -29,6 +29,8 @@ def kinds(text):
         ('{"a": {b: 1}}', "quoteless-key", "b", "/a/b", "json"),
         ('{"a": auto\n}', "quoteless", "auto", "/a", "json"),
         ('{"a": auto,\n"b": 1}', "quoteless-swallows", "auto,", "/a", "json"),
+        ('{"a": True,\n"b": 1}', "quoteless-swallows", "True,", "/a", "json"),
+        ('{"a": 01,\n"b": 1}', "quoteless-swallows", "01,", "/a", "json"),
         ('{"a": True\n}', "constant", "True", "/a", "json"),
         ('{"a": 01\n}', "number-form", "01", "/a", "json"),
         ("{'a': 1}", "single-quotes", "'a'", "/a", "json"),
