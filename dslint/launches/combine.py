@@ -7,8 +7,9 @@ config where the command names none. A program that no command runs is a launch 
 from __future__ import annotations
 
 from dslint.documents.python import Program
-from dslint.documents.tree import Place
+from dslint.documents.tree import Document, Place
 from dslint.launches.from_programs import config_of, uses_of, written
+from dslint.launches.from_yaml import accelerate_launches, accelerate_of
 from dslint.launches.join import Join
 from dslint.launches.launch import Launch
 from dslint.launches.programs import ConfigUse
@@ -19,11 +20,21 @@ def combined(join: Join) -> list[Launch]:
     """Every launch of the scripts, programs and YAML files of a run, and one for each of these files by itself."""
     found: list[Launch] = []
     started: set[str] = set()
+    for path, document in join.reading.yamls():
+        found += yaml_launches(join, path, document)
     for path, program in join.reading.programs():
         found.append(by_itself(join, path, program))
         if path not in started:
             found += program_launches(join, path, program)
     return found
+
+
+def yaml_launches(join: Join, path: str, document: Document) -> list[Launch]:
+    """The launches of one YAML document; most YAML has nothing to do with training."""
+    accelerate = accelerate_of(join, path, document)
+    if accelerate is not None:
+        return accelerate_launches(join, path, accelerate)
+    return []
 
 
 def by_itself(join: Join, path: str, program: Program) -> Launch:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     # A config alone needs no reader of scripts, programs or YAML.
     from dslint.documents.python import Program
     from dslint.documents.script import Script
+    from dslint.launches.accelerate import AccelerateConfig
     from dslint.launches.commands import LaunchCommand
+    from dslint.launches.training_yaml import TrainingConfig
 
 Framework = Literal["deepspeed", "transformers", "accelerate", "lightning"]
 
@@ -35,7 +37,8 @@ class Launch:
     """One config and what it runs with.
 
     `origins` says where a fact was learned: config, framework, hardware, world_size, release. `command` is the command
-    that starts it, `script` the script that the command stands in, `program` the Python that it runs.
+    that starts it, `script` the script that the command stands in, `program` the Python that it runs; `accelerate` and `training` are the
+    YAML files of Accelerate and of a trainer (LLaMA-Factory, Axolotl, …) that take part.
 
     A script, a program or a command that names no config is a launch too, whose `config` is a document of the dialect
     script, program or launch with nothing in it: rules on these look at the other fields.
@@ -53,5 +56,7 @@ class Launch:
     command: LaunchCommand | None = None
     script: Script | None = None
     program: Program | None = None
+    accelerate: AccelerateConfig | None = None
+    training: TrainingConfig | None = None
     # What several checks work out from the same launch, kept so that it is worked out once.
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)

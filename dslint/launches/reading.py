@@ -71,6 +71,20 @@ class Reading:
 
         return [(path, read_script(source)) for path, source in wanted]
 
+    def yamls(self) -> list[tuple[str, Document]]:
+        """The documents of the YAML files that may say something of a launch."""
+        wanted = [(path, source) for path, file, source in self.files if file.kind == "yaml"]
+        if not wanted:
+            return []
+        from dslint.documents import yaml
+
+        return [
+            (path, document)
+            for path, source in wanted
+            if yaml.looks_relevant(source.text)
+            for document in yaml.parse(source)
+        ]
+
     def programs(self) -> list[tuple[str, Program]]:
         """The Python files and notebooks that say something of DeepSpeed."""
         found = []
