@@ -7,10 +7,12 @@ config where the command names none. A program that no command runs is a launch 
 from __future__ import annotations
 
 from dslint.documents.python import Program
+from dslint.documents.script import Script
 from dslint.documents.tree import Document, Place
 from dslint.launches.from_programs import config_of, uses_of, written
+from dslint.launches.from_scripts import written_configs
 from dslint.launches.from_yaml import accelerate_launches, accelerate_of
-from dslint.launches.join import Join
+from dslint.launches.join import Join, framework_shown
 from dslint.launches.launch import Launch
 from dslint.launches.programs import ConfigUse
 from dslint.launches.reading import stub
@@ -20,12 +22,25 @@ def combined(join: Join) -> list[Launch]:
     """Every launch of the scripts, programs and YAML files of a run, and one for each of these files by itself."""
     found: list[Launch] = []
     started: set[str] = set()
+    for path, script in join.reading.scripts():
+        found += script_launches(join, path, script)
     for path, document in join.reading.yamls():
         found += yaml_launches(join, path, document)
     for path, program in join.reading.programs():
         found.append(by_itself(join, path, program))
         if path not in started:
             found += program_launches(join, path, program)
+    return found
+
+
+def script_launches(join: Join, path: str, script: Script) -> list[Launch]:
+    """A script as the subject of its own rules, and the configs that it writes."""
+    source = join.reading.source(path)
+    assert source is not None
+    found = [join.launch(stub(source, "shell", "script"), path, None, script=script)]
+    for written_one in written_configs(script, source):
+        document = written_one.document
+        found.append(join.launch(document, path, framework_shown(document.root), script=script))
     return found
 
 

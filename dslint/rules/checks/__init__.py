@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from dslint.launches.launch import Launch
-from dslint.rules.checks import batch, offload, optimizer, precision, scheduler, syntax, trainer
+from dslint.rules.checks import batch, offload, optimizer, precision, scheduler, script, syntax, trainer
 from dslint.rules.checks.schema import SCHEMA_CHECKS
 from dslint.rules.match import Match
 
@@ -17,6 +17,7 @@ Check = Callable[[Launch], Iterable[Match]]
 
 CHECKS: Final[Mapping[str, Check]] = {
     **SCHEMA_CHECKS,
+    "broken-continuation": script.broken_continuation,
     "trainer-mismatch": trainer.mismatch,
     "both-formats-in-arguments": trainer.both_formats,
     "syntax-error": syntax.unreadable,
