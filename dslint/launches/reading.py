@@ -42,14 +42,14 @@ class Reading:
     def parsed(self, path: str, source: Source) -> Document:
         known = self._configs.get(path)
         if known is None:
-            known = self._configs[path] = json.parse(source)
+            known = self._configs[path] = parsed(source)
         return known
 
     def config(self, path: str) -> Document | None:
         """The config at a path that some file names, whatever it holds; None where it can't be read."""
         if path not in self._configs:
             source = self.source(path)
-            self._configs[path] = None if source is None else json.parse(source)
+            self._configs[path] = None if source is None else parsed(source)
         return self._configs[path]
 
     def source(self, path: str) -> Source | None:
@@ -117,6 +117,16 @@ class Reading:
 def may_launch(text: str) -> bool:
     """The quick look: does a script name a launcher or a config at all?"""
     return any(word in text for word in LAUNCH_WORDS)
+
+
+def parsed(source: Source) -> Document:
+    document = json.parse(source)
+    if not document.problems:
+        return document
+    # Imported here: a clean file has no placeholder.
+    from dslint.launches.templates import without_placeholders
+
+    return without_placeholders(document)
 
 
 LAUNCH_WORDS = (

@@ -9,8 +9,8 @@ from typing import Any, Final, get_args
 from dslint.documents.tree import Node, find, find_member, split_pointer
 from dslint.fixing.fix import Change, Fix, Safety
 from dslint.launches.launch import Launch
-from dslint.releases.schema import schema_for
-from dslint.releases.walk import Violation, ViolationKind, walk
+from dslint.releases.schema import property_at, schema_for
+from dslint.releases.walk import Violation, ViolationKind, valid, walk
 from dslint.rules.conditions import FILLS_AUTO
 from dslint.rules.match import Match
 
@@ -183,15 +183,16 @@ def safety_of(violation: Violation) -> Safety:
 
 
 def fix_unknown(violation: Violation, launch: Launch) -> Fix | None:
-    names = violation.details["suggestions"]
+    parent = violation.pointer.rpartition("/")[0]
     key = split_pointer(violation.pointer)[-1]
+    names = [n for n in violation.details["suggestions"] if fits_at(launch, f"{parent}/{n}", violation.node)]
     if not names:
         return (
             Fix("unsafe", f"remove {key}", (Change("remove", violation.pointer),))
             if violation.refused
             else None
         )
-    meant = f"{violation.pointer.rpartition('/')[0]}/{names[0]}"
+    meant = f"{parent}/{names[0]}"
     if find(launch.config.root, meant) is not None:
         return Fix(
             "unsafe", f"remove {key}, since {names[0]} is there", (Change("remove", violation.pointer),)
@@ -201,6 +202,17 @@ def fix_unknown(violation: Violation, launch: Launch) -> Fix | None:
     return Fix(
         safety_of(violation), f"rename {key} to {names[0]}", (Change("rename", violation.pointer, names[0]),)
     )
+
+
+def fits_at(launch: Launch, pointer: str, node: Node) -> bool:
+    """Would the release take this value at that key? A rename that brings another refusal mends nothing."""
+    schema = schema_for(launch.release)
+    entry = property_at(schema, pointer)
+    if entry is None or node.kind == "unknown":
+        return True
+    if "properties" in entry:
+        return node.kind == "object"
+    return valid(entry, node, schema.get("$defs", {}))
 
 
 def fix_misplaced(violation: Violation, launch: Launch) -> Fix | None:

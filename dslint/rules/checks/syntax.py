@@ -20,6 +20,8 @@ LOADERS: Final[dict[str, Loader]] = {
 # A template is no config yet: what its placeholders leave is for whoever fills them.
 TEMPLATE: Final = "placeholder"
 COMMENTS: Final = frozenset({"comment"})
+# Hjson reads such a value with its comma, which nobody means; what is meant is not for a fix to say.
+AMBIGUOUS: Final = frozenset({"quoteless-swallows", TEMPLATE})
 
 
 def unreadable(launch: Launch) -> Iterator[Match]:
@@ -44,6 +46,8 @@ def not_strict_json(launch: Launch) -> Iterator[Match]:
 def strict_fix(launch: Launch, refused: Sequence[Problem]) -> Fix | None:
     from dslint.documents.editing import CannotEdit, strict_json
 
+    if any(problem.kind in AMBIGUOUS for problem in refused):
+        return None
     comments = any(problem.kind in COMMENTS for problem in refused)
     try:
         edits = strict_json(launch.config, comments=comments)
