@@ -136,11 +136,13 @@ class Walker:
         self.writes: list[Word] = []
         self.modifies: list[Word] = []
         self.complete = True
-        self._functions: dict[str, tuple[Text, Node]] = {}
+        # A function's text and body, and whether it may not be defined after all.
+        self._functions: dict[str, tuple[Text, Node, bool]] = {}
         self._called: set[str] = set()
         self._steps = 0
         self._depth = 0
         self._calls = 0
+        self._maybe = 0
         self._exported: dict[int, tuple[Value, Word]] = {}
         # The last text that a command of a pipeline printed, for `cat <<EOF | tee file`.
         self._printed: tuple[Frame, Written, str] | None = None
@@ -154,7 +156,7 @@ class Walker:
 
     def finish(self, frame: Frame) -> None:
         """Walk the functions that nothing called: whoever sources the script may."""
-        for name, (text, body) in list(self._functions.items()):
+        for name, (text, body, _) in list(self._functions.items()):
             if name not in self._called:
                 scope = frame.scope.copy()
                 scope.positional = None
@@ -240,10 +242,12 @@ class Walker:
         """Walk each way with its own copy of the state; `ways[1]` says that one of them is taken for sure."""
         bodies, exhaustive = ways
         scopes: list[Scope] = [] if exhaustive else [frame.scope.copy()]
+        self._maybe += 1
         for body in bodies:
             scope = frame.scope.copy()
             self.statements(body, frame.within(scope))
             scopes.append(scope)
+        self._maybe -= 1
         if scopes:
             frame.scope.become(scopes, mark)
 
@@ -274,9 +278,11 @@ class Walker:
             self.loop_variable(node, inner)
         body = [child for child in node.children if child.type in ("do_group", "compound_statement")]
         heads = [child for child in node.children if child.is_named and child not in body]
+        self._maybe += 1
         if node.type == "while_statement":
             self.statements(heads, inner)
         self.statements(body, inner)
+        self._maybe -= 1
         scope.ended = ""
         frame.scope.become([before, scope], str(node.start_byte))
 
@@ -311,7 +317,9 @@ class Walker:
             if frame.scope.ended or current.ended:
                 break
             before, current = current, current.copy()
+            self._maybe += 1
             self.statement(node, frame.within(current))
+            self._maybe -= 1
             if operator == "||":
                 after, current = current, before.copy()
                 current.become([before, after], str(node.start_byte))
@@ -331,7 +339,8 @@ class Walker:
         name = node.child_by_field_name("name")
         body = node.child_by_field_name("body")
         if name is not None and body is not None:
-            self._functions[frame.text.text[name.start_byte : name.end_byte]] = (frame.text, body)
+            written = frame.text.text[name.start_byte : name.end_byte]
+            self._functions[written] = (frame.text, body, self._maybe > 0)
 
     # Assignments
 
@@ -605,12 +614,13 @@ class Walker:
             self.fed_script(command, words, redirects, frame)
 
     def call(self, name: str, words: list[Word], settings: dict[str, Value], frame: Frame) -> None:
-        text, body = self._functions[name]
+        text, body, uncertain = self._functions[name]
         self._called.add(name)
         if self._calls >= DEEPEST_CALL:
             self.complete = False
             return
         scope = frame.scope
+        before = scope.copy()
         outside = scope.positional, scope.shifts
         many = any(word.open for word in words[1:])
         scope.positional = None if many else [word.pieces for word in words[1:]]
@@ -629,6 +639,10 @@ class Walker:
                 scope.values.pop(key, None)
             else:
                 scope.values[key] = old
+        if uncertain:
+            after = scope.copy()
+            after.ended, scope.ended = scope.ended, ""
+            scope.become([before, after], str(words[0].start))
 
     def moved(self, name: str, words: Sequence[Word], scope: Scope) -> Folder | None:
         targets = [word for word in words[1:] if word.text not in ("--", "-P", "-L")]

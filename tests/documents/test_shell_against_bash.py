@@ -135,7 +135,7 @@ def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("for I in {}; do\n{}\nprobe $I\ndone".format, st.sampled_from(["1 2", "x", "$B", '"${ARR[@]}"', ""]), body),
         st.builds("case $A in one) {}\n;; t*|x) {}\n;; esac".format, body, body),
         st.builds("case $A in one) {}\n;; *) {}\n;; esac".format, body, body),
-        st.builds("K=0; while [ $K -lt 2 ]; do K=$((K + 1))\n{}\ndone".format, body),
+        st.builds("while [ -n \"$A\" ]; do\n{}\nbreak\ndone".format, body),
         st.builds("{} && {}".format, CONDITIONS, inner),
         st.builds("{} || {}".format, CONDITIONS, inner),
         st.builds("{} && {} || {}".format, CONDITIONS, inner, inner),
@@ -145,7 +145,7 @@ def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("f() {{\n{}\nprobe \"$@\"\n}}\nf {}".format, body, words()),
         st.builds("f() {{\nlocal A=in\n{}\nreturn\n}}\nf".format, body),
         st.builds("{} && exit".format, CONDITIONS),
-        st.builds("C=$({}\n)".format, body),
+        st.builds("C=$( {}\n)".format, body),
     )
 
 
