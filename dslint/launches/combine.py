@@ -9,6 +9,8 @@ from __future__ import annotations
 from dslint.documents.python import Program
 from dslint.documents.script import Script
 from dslint.documents.tree import Document, Place
+from dslint.launches.commands import launch_commands
+from dslint.launches.from_commands import command_launches, started
 from dslint.launches.from_programs import config_of, uses_of, written
 from dslint.launches.from_scripts import written_configs
 from dslint.launches.from_yaml import accelerate_launches, accelerate_of
@@ -21,26 +23,33 @@ from dslint.launches.reading import stub
 def combined(join: Join) -> list[Launch]:
     """Every launch of the scripts, programs and YAML files of a run, and one for each of these files by itself."""
     found: list[Launch] = []
-    started: set[str] = set()
+    started_paths: set[str] = set()
     for path, script in join.reading.scripts():
-        found += script_launches(join, path, script)
+        found += script_launches(join, path, script, started_paths)
     for path, document in join.reading.yamls():
         found += yaml_launches(join, path, document)
     for path, program in join.reading.programs():
         found.append(by_itself(join, path, program))
-        if path not in started:
+        if path not in started_paths:
             found += program_launches(join, path, program)
     return found
 
 
-def script_launches(join: Join, path: str, script: Script) -> list[Launch]:
-    """A script as the subject of its own rules, and the configs that it writes."""
-    source = join.reading.source(path)
-    assert source is not None
+def script_launches(join: Join, path: str, script: Script, started_paths: set[str]) -> list[Launch]:
+    """A script as the subject of its own rules, its commands, and the configs that it writes and no command takes."""
+    source = script.source
+    written = written_configs(script, source)
     found = [join.launch(stub(source, "shell", "script"), path, None, script=script)]
-    for written_one in written_configs(script, source):
-        document = written_one.document
-        found.append(join.launch(document, path, framework_shown(document.root), script=script))
+    for command in launch_commands(script):
+        at = started(command, script, join)
+        launches = command_launches(join, at, written)
+        found += launches
+        if at.path is not None and any(launch.config.dialect == "deepspeed" for launch in launches):
+            started_paths.add(at.path)
+    taken = {launch.config.root.start for launch in found if launch.config.source is source}
+    for one in written:
+        if one.document.root.start not in taken:
+            found.append(join.launch(one.document, path, framework_shown(one.document.root), script=script))
     return found
 
 

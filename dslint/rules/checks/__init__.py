@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from dslint.launches.launch import Launch
-from dslint.rules.checks import batch, offload, optimizer, precision, scheduler, script, syntax, trainer
+from dslint.rules.checks import batch, launch, offload, optimizer, precision, scheduler, script, syntax, trainer
 from dslint.rules.checks.schema import SCHEMA_CHECKS
 from dslint.rules.match import Match
 
@@ -17,6 +17,12 @@ Check = Callable[[Launch], Iterable[Match]]
 
 CHECKS: Final[Mapping[str, Check]] = {
     **SCHEMA_CHECKS,
+    "config-missing": launch.config_missing,
+    "deepspeed-takes-no-path": launch.deepspeed_takes_no_path,
+    "unknown-argument": launch.unknown_argument,
+    "local-rank-refused": launch.local_rank_refused,
+    "visible-devices-ignored": launch.visible_devices_ignored,
+    "starters-multiplied": launch.starters_multiplied,
     "broken-continuation": script.broken_continuation,
     "trainer-mismatch": trainer.mismatch,
     "both-formats-in-arguments": trainer.both_formats,

@@ -1,0 +1,213 @@
+"""A launch command → the launches that it makes: with the program that it runs and the config that one of them names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from dslint.documents.python import Program
+from dslint.documents.script import Script, same_path
+from dslint.documents.tree import UNKNOWN, Document, Place
+from dslint.hardware.profiles import Profile, profile
+from dslint.launches.commands import LaunchCommand, Option
+from dslint.launches.from_programs import config_of, uses_of
+from dslint.launches.from_scripts import Written
+from dslint.launches.launch import Argument, Framework, Launch
+from dslint.launches.programs import ConfigUse, ParsedArguments, blurred, parsed_arguments
+from dslint.launches.reading import stub
+from dslint.launches.resolve import find_file
+from dslint.launches.trainer import DEFAULTS, INTEGERS, SWITCHES, typed
+
+if TYPE_CHECKING:
+    from dslint.launches.join import Join
+
+# Tools that hand their arguments to the HF Trainer.
+TRAINER_TOOLS: Final = frozenset({"llamafactory-cli", "llamafactory", "swift", "axolotl", "xtuner"})
+# TrainingArguments that a script of another kind hardly has; two of them tell.
+TRAINER_ARGUMENTS: Final = frozenset(
+    {
+        "output_dir",
+        "per_device_train_batch_size",
+        "per_device_eval_batch_size",
+        "gradient_accumulation_steps",
+        "num_train_epochs",
+        "lr_scheduler_type",
+        "save_strategy",
+        "logging_steps",
+        "warmup_ratio",
+        "report_to",
+    }
+)
+FIELDS: Final = frozenset(DEFAULTS) | INTEGERS | SWITCHES
+
+
+class Started(NamedTuple):
+    """What a command starts: the program's path and what it holds, where they can be read."""
+
+    command: LaunchCommand
+    script: Script
+    path: str | None
+    program: Program | None
+
+
+def started(command: LaunchCommand, script: Script, join: Join) -> Started:
+    word = command.program
+    path = None
+    if word is not None and command.kind == "script" and isinstance(word.text, str):
+        path = find_file(in_folder(command, word.text), command.source, join.reading.workspace)
+    return Started(command, script, path, None if path is None else join.reading.program(path))
+
+
+def in_folder(command: LaunchCommand, path: str) -> str | None:
+    """A path of a command from the folder that it runs in; None where a `cd` leads nobody knows where."""
+    folder = command.command.folder
+    if folder is None:
+        return None
+    return os.path.join(folder.path, path) if folder.path else path
+
+
+def command_launches(join: Join, at: Started, written: Sequence[Written]) -> list[Launch]:
+    """The launches of one command: one for each config that it, or its program, takes."""
+    uses = [] if at.program is None else uses_of(at.program, join.around(at.command.source.path).versions)
+    named = named_config(join, at, written)
+    found = []
+    if named is not None:
+        found.append(launch_of(join, at, named, trainer_use(uses)))
+    for use in uses:
+        given = None if at.program is None else config_of(use, at.program, join.reading)
+        if given is not None and not any(launch.config.root is given[1].root for launch in found):
+            found.append(launch_of(join, at, given[1], use))
+    return found or [launch_of(join, at, stub(at.command.source, "shell", "launch"), trainer_use(uses))]
+
+
+def trainer_use(uses: Sequence[ConfigUse]) -> ConfigUse | None:
+    """The use whose arguments stand beside a config that the command line names."""
+    return next((use for use in uses if use.framework == "transformers"), None)
+
+
+def named_config(join: Join, at: Started, written: Sequence[Written]) -> Document | None:
+    """The config that the command names: one that its script writes, or a file's."""
+    word = at.command.config_path
+    if word is None or not isinstance(word.text, str):
+        return None
+    for one in written:
+        if one.path is not None and same_path(one.path, word.text):
+            return one.document
+    path = find_file(in_folder(at.command, word.text), at.command.source, join.reading.workspace)
+    if path is None or not path.lower().endswith((".json", ".hjson", ".json5", ".jsonc")):
+        return None
+    document = join.reading.config(path)
+    if document is not None and (at.script.modified(word.text) or at.script.written(word.text)):
+        root = document.root
+        return replace(document, root=replace(root, open=True, members=[blurred(m) for m in root.members]))
+    return document
+
+
+def launch_of(join: Join, at: Started, config: Document, use: ConfigUse | None) -> Launch:
+    command = at.command
+    parsed = parsed_of(join, at)
+    arguments, complete = arguments_of(at, use, parsed)
+    framework, place = framework_of(at, use, parsed)
+    origins: dict[str, Place] = dict(command.origins)
+    if command.config_option is not None:
+        origins["config"] = option_place(command, command.config_option)
+    elif use is not None:
+        origins["config"] = use.place
+    world_size = command.world_size if command.world_size is not None else (use.world_size if use else None)
+    return join.launch(
+        config,
+        command.source.path,
+        framework,
+        place,
+        world_size=world_size,
+        hardware=hardware_of(command),
+        arguments=arguments,
+        arguments_complete=complete,
+        origins=origins,
+        command=command,
+        script=at.script,
+        program=at.program,
+    )
+
+
+def parsed_of(join: Join, at: Started) -> ParsedArguments | None:
+    """The parser that fills TrainingArguments from this command line."""
+    if at.program is None:
+        return None
+    versions = join.around(at.command.source.path).versions
+    return next((parsed for parsed in parsed_arguments(at.program, versions) if parsed.command_line), None)
+
+
+def framework_of(
+    at: Started, use: ConfigUse | None, parsed: ParsedArguments | None
+) -> tuple[Framework | None, Place | None]:
+    """What hands the config to DeepSpeed, and where that was learned."""
+    if parsed is not None:
+        return "transformers", parsed.place
+    if use is not None and use.framework is not None:
+        return use.framework, use.place
+    if at.program is not None and at.program.framework is not None:
+        return at.program.framework, at.program.framework_place
+    command = at.command
+    place = Place(command.source, command.command.start, command.command.end)
+    if any(launcher.name in TRAINER_TOOLS for launcher in command.launchers):
+        return "transformers", place
+    if at.program is None and len(TRAINER_ARGUMENTS & command.arguments.keys()) >= 2:
+        return "transformers", place
+    return None, None
+
+
+def arguments_of(
+    at: Started, use: ConfigUse | None, parsed: ParsedArguments | None
+) -> tuple[Mapping[str, Argument], bool]:
+    """The Trainer's arguments: the program's own, and over them what the command line gives."""
+    command = at.command
+    if parsed is not None:
+        given = {**parsed.arguments, **command_arguments(command)}
+        return given, parsed.complete and not command.open and not command.lost and not parsed.file
+    if use is not None:
+        return use.arguments, use.complete
+    if at.program is None and len(TRAINER_ARGUMENTS & command.arguments.keys()) >= 2:
+        return command_arguments(command), False
+    return {}, False
+
+
+def command_arguments(command: LaunchCommand) -> dict[str, Argument]:
+    """The options of a command that are TrainingArguments fields, with the values that HfArgumentParser gives them."""
+    found: dict[str, Argument] = {}
+    for option in command.options:
+        name = option.name.removeprefix("no_") if option.name.startswith("no_") else option.name
+        if name not in FIELDS:
+            continue
+        found[name] = Argument(value_of(option, name), option_place(command, option))
+    return found
+
+
+def value_of(option: Option, name: str) -> object:
+    if option.name != name:
+        return False
+    if option.value is None:
+        return True if name in SWITCHES else UNKNOWN
+    text = option.value.text
+    return typed(name, text) if isinstance(text, str) else UNKNOWN
+
+
+def option_place(command: LaunchCommand, option: Option) -> Place:
+    """An option with its value; where they come from different places, the option alone."""
+    last = option.values[-1] if option.values else option.word
+    end = (
+        last.end
+        if option.word.start <= last.start and last.end - option.word.start < 400
+        else option.word.end
+    )
+    return Place(command.source, option.word.start, max(end, option.word.end))
+
+
+def hardware_of(command: LaunchCommand) -> Profile | None:
+    """The GPU kind that the job asks for, when its words name just one."""
+    found = {
+        known for word in command.hardware if isinstance(word.text, str) and (known := profile(word.text))
+    }
+    return found.pop() if len(found) == 1 else None
