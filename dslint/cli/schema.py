@@ -10,7 +10,9 @@ from dslint.cli.exits import Stop
 
 
 @click.command("schema")
-@click.option("--release", "name", default=None, help="A DeepSpeed release, X.Y.Z; the newest known by default.")
+@click.option(
+    "--release", "name", default=None, help="A DeepSpeed release, X.Y.Z; the newest known by default."
+)
 @click.option("--list", "listed", is_flag=True, help="List the releases at which what is accepted changes.")
 @click.option("--output", type=click.Path(dir_okay=False), default=None, help="Write to a file.")
 def command(name: str | None, listed: bool, output: str | None) -> None:

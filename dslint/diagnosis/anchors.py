@@ -1,18 +1,59 @@
-"""The short texts that the fast search looks for, before any pattern is tried.
+"""What the fast search looks for on the way through a log, and the words by which patterns are then picked.
 
-Error messages are made of a few words: something is not supported, cannot be, must be, is only for. A score of pieces of
-such words stand in nearly all of the catalogue and in next to no line of a healthy log; what holds none of them brings
-its own text. Each costs one pass over the bytes, about 0.4 ns a byte, so there are as few as will do.
+An error line has the name of an exception, a level, or one of a few words: not supported, cannot be, must be, should be.
+These pieces stand in next to no line of a healthy log. Each costs one pass over the bytes, about 0.4 ns a byte, so there
+are as few as will do. A line that holds one is then looked at whole: its words pick the few patterns worth trying.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 ANCHORS: Final[tuple[str, ...]] = (
     "rror",
+    "xception",
+    "WARN",
+    "arning",
     "not ",
     "annot",
     "must ",
     "nvalid",
+    "upport",
+    "mismatch",
+    "equire",
+    "nable to",
+    "should be",
+    "return code",
+    "exitcode",
+    " vs ",
 )
+
+_WORD: Final = re.compile(r"[A-Za-z_]{2,}")
+_COMMON: Final = frozenset({"Error", "error", "the", "is", "to", "in", "of", "be", "for", "and", "not", "with", "DeepSpeed"})
+WORDS_EACH: Final = 3
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a line of a log, as `Pattern.words` are to be compared with them."""
+    return set(_WORD.findall(text))
+
+
+def whole_words(literals: Iterable[str]) -> list[str]:
+    """The words of a template's fixed pieces that a line must hold whole: none that runs into a hole."""
+    pieces = list(literals)
+    words: list[str] = []
+    for place, piece in enumerate(pieces):
+        for match in _WORD.finditer(piece):
+            runs_into_hole = (match.start() == 0 and place > 0) or (match.end() == len(piece) and place < len(pieces) - 1)
+            if not runs_into_hole:
+                words.append(match[0])
+    return words
+
+
+def rarest(words: Iterable[str], counts: Counter[str]) -> list[str]:
+    """The few words of a pattern that are rarest in the whole catalogue; any of them on a line makes it worth trying."""
+    ordered = sorted(set(words) - _COMMON, key=lambda word: (counts[word], -len(word), word))
+    return ordered[:WORDS_EACH] or sorted(set(words))[:WORDS_EACH]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from dslint.diagnosis.message import Catalogue, Message, Pattern
+from dslint.resources import CHECKOUT, INSTALLED, folder, is_checkout
 
-_PACKAGE: Final = Path(__file__).resolve().parents[1]
-CHECKOUT_SOURCES: Final = _PACKAGE.parent / "rules" / "messages"
-CHECKOUT_CACHE: Final = _PACKAGE.parent / "rules" / "messages.compiled.json"
-INSTALLED: Final = _PACKAGE / "data" / "messages.json"
-INSTALLED_SOURCES: Final = _PACKAGE / "data" / "rules" / "messages"
+SOURCES: Final = Path(folder("rules")) / "messages"
+# Where a checkout keeps what it has compiled, and an installed wheel carries what was compiled for it.
+CACHE: Final = Path(CHECKOUT) / "rules" / "messages.compiled.json"
+CARRIED: Final = Path(INSTALLED) / "messages.json"
 
 
 class CatalogueError(Exception):
@@ -23,15 +23,13 @@ class CatalogueError(Exception):
 @lru_cache(maxsize=1)
 def load_catalogue() -> Catalogue:
     """The catalogue of this installation. Raises CatalogueError."""
-    if CHECKOUT_SOURCES.is_dir():
-        return decode(_fresh(CHECKOUT_SOURCES, CHECKOUT_CACHE))
-    if INSTALLED.is_file():
-        return decode(_read(INSTALLED))
-    if INSTALLED_SOURCES.is_dir():
-        from dslint.diagnosis.messagefile import compile_sources
-
-        return decode(compile_sources(INSTALLED_SOURCES))
-    raise CatalogueError(f"{INSTALLED}: the catalogue of messages is missing from this installation; install dslint again")
+    if is_checkout():
+        return decode(_fresh(SOURCES, CACHE))
+    if CARRIED.is_file():
+        return decode(_read(CARRIED))
+    if SOURCES.is_dir():
+        return decode(_compile_in_memory(SOURCES))
+    raise CatalogueError(f"{CARRIED}: the catalogue of messages is missing from this installation; install dslint again")
 
 
 def compile_catalogue(source_dir: Path, target: Path) -> None:
@@ -71,16 +69,22 @@ def _fresh(sources: Path, cache: Path) -> dict[str, Any]:
         return _read(cache)
     except OSError:
         # A checkout that may not be written to still has its sources.
-        from dslint.diagnosis.messagefile import compile_sources
+        return _compile_in_memory(sources)
 
-        return compile_sources(sources)
+
+def _compile_in_memory(sources: Path) -> dict[str, Any]:
+    from dslint.diagnosis.messagefile import compile_sources
+
+    return compile_sources(sources)
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
         compiled: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CatalogueError(f"{path}: cannot be read as the compiled catalogue ({error}); delete it to have it made again") from error
+        raise CatalogueError(
+            f"{path}: cannot be read as the compiled catalogue ({error}); delete it to have it made again"
+        ) from error
     return compiled
 
 
@@ -92,5 +96,5 @@ def _message(item: dict[str, Any]) -> Message:
 
 
 def _pattern(row: list[Any]) -> Pattern:
-    *texts, anchors = row
-    return Pattern(*texts, tuple(anchors))
+    *texts, words = row
+    return Pattern(*texts, tuple(words))

@@ -14,8 +14,8 @@ LEVELS: Final[tuple[Level, ...]] = ("cause", "symptom", "consequence")
 class Pattern(NamedTuple):
     """A compiled template. `literal` is its longest fixed piece, `squeezed_literal` that without white space.
 
-    `weight` is the length of all its fixed text: of two patterns on one line the heavier one speaks. `anchors` are
-    places in the catalogue's anchors: a line that holds none of them need not be tried.
+    `weight` is the length of all its fixed text: of two patterns on one line the heavier one speaks. A line that holds
+    none of `words` need not be tried; without any words it always must.
     """
 
     pattern: str
@@ -23,7 +23,7 @@ class Pattern(NamedTuple):
     literal: str
     squeezed_literal: str
     weight: int
-    anchors: tuple[int, ...]
+    words: tuple[str, ...]
 
 
 class Message(NamedTuple):

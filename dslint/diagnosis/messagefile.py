@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from dslint.diagnosis.anchors import ANCHORS
+from dslint.diagnosis.anchors import ANCHORS, rarest, whole_words
 from dslint.diagnosis.catalogue import CatalogueError, fingerprint
 from dslint.diagnosis.template import Template, TemplateError, read_template, squeeze
 
@@ -48,7 +49,10 @@ class Example(BaseModel):
 
 
 class Entry(BaseModel):
-    """One message as it is written; `dslint.diagnosis.message.Message` says what the fields mean."""
+    """One message as it is written; `dslint.diagnosis.message.Message` says what the fields mean.
+
+    `bare`: it is printed without a level or an exception's name before it, so its own text must be searched for.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,6 +67,7 @@ class Entry(BaseModel):
     unless: Texts = []
     needs: Literal["deepspeed", "zero3"] | None = None
     least: Annotated[int, Field(ge=1)] = 1
+    bare: bool = False
     rule: Name | None = None
     at: Texts = []
     why: Texts
@@ -123,25 +128,43 @@ def read_sources(source_dir: Path) -> list[tuple[str, Entry]]:
 def compile_sources(source_dir: Path) -> dict[str, Any]:
     """The compiled form of a folder of message files. Raises CatalogueError."""
     entries = read_sources(source_dir)
+    templates = {entry.name: _templates(family, entry, source_dir) for family, entry in entries}
+    counts = Counter(
+        word for matches, _ in templates.values() for template in matches for word in set(whole_words(template.literals))
+    )
     anchors = list(ANCHORS)
-    messages = [_compile(family, entry, anchors, source_dir) for family, entry in entries]
+    for _, entry in entries:
+        if entry.bare:
+            _add_own_anchors(templates[entry.name][0], anchors)
+    messages = [_compile(family, entry, templates[entry.name], counts) for family, entry in entries]
     return {"fingerprint": fingerprint(source_dir), "anchors": anchors, "messages": messages}
 
 
-def _compile(family: str, entry: Entry, anchors: list[str], source_dir: Path) -> dict[str, Any]:
+def _templates(family: str, entry: Entry, source_dir: Path) -> tuple[list[Template], list[Template]]:
     try:
-        patterns = [_row(read_template(text), anchors) for text in entry.match]
-        captures = [_row(read_template(text), None) for text in entry.capture]
+        return [read_template(text) for text in entry.match], [read_template(text) for text in entry.capture]
     except TemplateError as error:
         raise CatalogueError(f"{source_dir / family}.yaml: {entry.name}: {error}") from error
+
+
+def _add_own_anchors(templates: list[Template], anchors: list[str]) -> None:
+    for template in templates:
+        if not any(anchor in piece for anchor in anchors for piece in template.literals):
+            anchors.append(template.longest.strip())
+
+
+def _compile(
+    family: str, entry: Entry, templates: tuple[list[Template], list[Template]], counts: Counter[str]
+) -> dict[str, Any]:
+    matches, captures = templates
     return {
         "name": entry.name,
         "family": family,
         "summary": entry.summary,
         "level": entry.level,
         "severity": entry.severity,
-        "patterns": patterns,
-        "captures": captures,
+        "patterns": [_row(template, rarest(whole_words(template.literals), counts)) for template in matches],
+        "captures": [_row(template, []) for template in captures],
         "metric": entry.metric,
         "near": entry.near,
         "unless": entry.unless,
@@ -158,13 +181,6 @@ def _compile(family: str, entry: Entry, anchors: list[str], source_dir: Path) ->
     }
 
 
-def _row(template: Template, anchors: list[str] | None) -> list[Any]:
-    """A pattern as a row. A template without any known anchor brings its longest literal as one (None: needs none)."""
-    found: list[int] = []
-    if anchors is not None:
-        found = [i for i, anchor in enumerate(anchors) if any(anchor in piece for piece in template.literals)]
-        if not found:
-            anchors.append(template.longest.strip())
-            found = [len(anchors) - 1]
+def _row(template: Template, words: list[str]) -> list[Any]:
     literal = template.longest
-    return [template.pattern, template.squeezed, literal, squeeze(literal), template.weight, found]
+    return [template.pattern, template.squeezed, literal, squeeze(literal), template.weight, words]

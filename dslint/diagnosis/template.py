@@ -76,7 +76,7 @@ def read_template(text: str) -> Template:
     if not any(piece.strip() for piece in literals):
         raise TemplateError(f"the template {text!r} has no fixed text to search for")
     pattern = "".join(hole or re.escape(piece) for hole, piece in pieces)
-    squeezed = "".join(hole.replace(r"\n", "") if hole else re.escape(squeeze(piece)) for hole, piece in pieces)
+    squeezed = "".join(hole or re.escape(squeeze(piece)) for hole, piece in pieces)
     return Template(pattern, squeezed, literals)
 
 

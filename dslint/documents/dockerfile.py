@@ -42,7 +42,7 @@ def read_dockerfile(source: Source) -> Script:
         elif instruction.name in ("RUN", "CMD", "ENTRYPOINT"):
             words = exec_form(source, instruction)
             if words is None:
-                walk(walker, Frame(Text(instruction.pieces), scope.copy()))
+                walk(walker, Frame(shell_form(instruction), scope.copy()))
             elif instruction.name == "ENTRYPOINT":
                 entry = words
                 run_words(walker, words, scope)
@@ -107,6 +107,17 @@ def heredoc_lines(text: str, start: int, end: int) -> list[Piece]:
     if close is None:
         return []
     return [Piece(text[end : close.end()], ((end, close.end()),))]
+
+
+def shell_form(instruction: Instruction) -> Text:
+    """The commands of an instruction, without its own options; `RUN <<EOF` holds them on the lines below."""
+    text = Text(instruction.pieces)
+    own = re.match(r"(?:\s*--[a-z]+(?:=\S*)?)*\s*", text.text)
+    start = own.end() if own is not None else 0
+    heredoc = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[ \t\r]*\n(.*?)^\s*\1[ \t\r]*$", re.DOTALL | re.MULTILINE)
+    lines = heredoc.match(text.text, start)
+    span = lines.span(2) if lines is not None else (start, len(text.text))
+    return Text(text.pieces(*span))
 
 
 def exec_form(source: Source, instruction: Instruction) -> list[tuple[str, int, int]] | None:

@@ -53,6 +53,7 @@ def lines_of(text: str) -> list[Line]:
     found: list[Line] = []
     place = 0
     in_rule = False
+    in_define = False
     while place < len(text):
         end = text.find("\n", place)
         end = len(text) if end < 0 else end
@@ -60,6 +61,10 @@ def lines_of(text: str) -> list[Line]:
             further = text.find("\n", end + 1)
             end = len(text) if further < 0 else further
         content = text[place:end]
+        if in_define or re.match(r"\s*define\b", content):
+            in_define = re.match(r"\s*endef\b", content) is None
+            place = end + 1
+            continue
         recipe = content.startswith("\t") and in_rule
         if not recipe and content.strip() and not content.lstrip().startswith("#"):
             in_rule = ASSIGNMENT.match(content) is None and ":" in content

@@ -368,8 +368,9 @@ class Walk:
 
     def note_alias(self, name: str, value: ast.expr, scope: Scope, block: Block, at: Position) -> None:
         """`b = a`, `b = a["c"]`: what changes b changes a. `b = a.copy()`, `b = {"c": a}`: what changes deep inside
-        b does.
+        b does. Noted for before the new name is bound, as that may be the old one.
         """
+        at = start_of(value)
         root, path = chain(value)
         if root:
             self.alias(root, path, name, scope, block, at)
@@ -379,21 +380,43 @@ class Walk:
         elif isinstance(value, ast.List | ast.Tuple):
             for each in value.elts:
                 self.note_content(name, each, scope, block, at)
-        elif (
-            isinstance(value, ast.Call)
-            and isinstance(value.func, ast.Attribute)
-            and value.func.attr in ("copy", "items", "values")
-        ):
+        elif isinstance(value, ast.Call):
+            self.note_result(name, value, scope, block, at)
+        elif isinstance(value, ast.IfExp):
+            self.note_alias(name, value.body, scope, block, at)
+            self.note_alias(name, value.orelse, scope, block, at)
+        elif isinstance(value, ast.BoolOp):
+            for each in value.values:
+                self.note_alias(name, each, scope, block, at)
+        elif isinstance(value, ast.NamedExpr):
+            self.note_alias(name, value.value, scope, block, at)
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr):
+            self.note_content(name, value.left, scope, block, at)
+            self.note_content(name, value.right, scope, block, at)
+        elif isinstance(value, ast.Subscript | ast.ListComp | ast.DictComp | ast.GeneratorExp):
+            for part in ast.walk(value):
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+                    self.alias(part.id, (), name, scope, block, at)
+
+    def note_result(self, name: str, value: ast.Call, scope: Scope, block: Block, at: Position) -> None:
+        """`b = f(a)`: the result may be a, or hold it."""
+        if isinstance(value.func, ast.Attribute) and value.func.attr in ("copy", "items", "values"):
             root, path = chain(value.func.value)
             if root:
                 self.alias(root, path, name, scope, block, at, shallow=value.func.attr == "copy")
+        shallow = isinstance(value.func, ast.Name) and value.func.id in ("dict", "list", "tuple")
+        for each in (*value.args, *(keyword.value for keyword in value.keywords)):
+            root, path = chain(each)
+            if root:
+                self.alias(root, path, name, scope, block, at, shallow=shallow, call=value)
 
     def note_content(self, name: str, value: ast.expr, scope: Scope, block: Block, at: Position) -> None:
         """An object inside of another."""
+        at = start_of(value)
         root, path = chain(value)
         if root:
             self.alias(root, path, name, scope, block, at, shallow=True)
-        elif isinstance(value, ast.Dict | ast.List | ast.Tuple):
+        elif not isinstance(value, ast.Constant):
             self.note_alias(name, value, scope, block, at)
 
     def alias(
@@ -405,8 +428,9 @@ class Walk:
         block: Block,
         at: Position,
         shallow: bool = False,
+        call: ast.Call | None = None,
     ) -> None:
-        found = Alteration("escape", scope, block, at, path, None, None, name, shallow)
+        found = Alteration("escape", scope, block, at, path, None, call, name, shallow)
         scope.alterations[root].append(found)
 
     def delete(self, node: ast.Delete, scope: Scope, block: Block) -> None:

@@ -148,6 +148,8 @@ HARMLESS: Final = frozenset({
     "log", "log_dict", "write", "write_text", "join", "rank_zero_info", "print_rank_0", "log_dist", "DeepSpeedConfig",
 })
 # fmt: on
+# Of these, the ones whose result may hold what they are given.
+SHARING: Final = frozenset({"dict", "list", "tuple", "set", "iter", "enumerate", "zip", "sorted", "copy", "min", "max"})
 LOADERS: Final = frozenset({"json.load", "hjson.load"})
 TEXT_LOADERS: Final = frozenset({"json.loads", "hjson.loads"})
 WRAPPERS: Final = frozenset({"HfDeepSpeedConfig", "HfTrainerDeepSpeedConfig"})
@@ -302,7 +304,7 @@ class Values:
         assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         given = argument_for(function.args, name, bound.call, bound.skip)
         if given is not None:
-            return self.value(given, bound.frame._replace(depth=frame.depth, observer=None, shallow=False))
+            return self.value(given, bound.frame._replace(depth=frame.depth))
         default = default_for(function.args, name, bound.call)
         if default is None:
             return None
@@ -777,7 +779,9 @@ class Values:
         """A change goes to the object that its name is bound to there: another one, after the name was bound anew."""
         if name.startswith("self.") or len(owner.bindings[name]) == 1:
             return when
-        seen = self.reaching(owner, name, Frame(change.scope, change.block, change.position))
+        # In `a = change(a)` the change is over when the name is bound.
+        before = (change.position[0], change.position[1] - 1)
+        seen = self.reaching(owner, name, Frame(change.scope, change.block, before))
         if seen is None:
             return "maybe"
         return when if seen is binding else "no"
@@ -928,6 +932,8 @@ class Values:
             return self.leaves_alone(change, seen)
         if not change.alias:
             return change.node is None
+        if isinstance(change.node, ast.Call) and self.gives_something_new(change.node):
+            return True
         scopes = self.names.scopes
         if change.alias.startswith("self."):
             owner = change.scope.enclosing_class()
@@ -940,6 +946,12 @@ class Values:
             (change.shallow and is_shallow(each)) or (each.kind == "escape" and self.is_harmless(each, seen))
             for each in changes
         )
+
+    def gives_something_new(self, call: ast.Call) -> bool:
+        """Whether a call's result holds nothing of the objects that it is given."""
+        dotted = self.names.dotted(call.func)
+        last = call.func.attr if isinstance(call.func, ast.Attribute) else dotted
+        return bool(family(dotted)) or (last in HARMLESS and last not in SHARING)
 
     def leaves_alone(self, change: Alteration, seen: frozenset[int]) -> bool:
         call = change.node
@@ -1014,7 +1026,10 @@ def truth_of(value: Value) -> bool | None:
     if isinstance(value, Loaded) or value.kind == "unknown":
         return None
     if value.kind == "object":
-        return None if value.open and not value.members else bool(value.members)
+        if any(member.node.kind != "unknown" for member in value.members):
+            return True
+        # A member of unknown value need not be there.
+        return None if value.open or value.members else False
     if value.kind == "array":
         return bool(value.items)
     return bool(value.value)

@@ -77,6 +77,7 @@ class Command:
     - environment: the variables that reach the program: exported before it, or set in front of it.
     - outer: the words in front of a `bash -c "…"` (or `ssh host "…"`) whose script this command stands in: `srun -n 2`.
     - folder: where it runs; None after a `cd` to a place that is not known.
+    - idle: the script's own values rule the command out (`STAGE=2` above `if [ $STAGE = 3 ]`), until somebody edits them.
     - lost: words of the next lines that were meant for it, but a broken continuation cut off.
     """
 
@@ -90,6 +91,7 @@ class Command:
     job: Job | None = None
     folder: Folder | None = Folder("start", "")
     lost: tuple[Word, ...] = ()
+    idle: bool = False
 
     @property
     def name(self) -> str | None:

@@ -54,6 +54,8 @@ OWN_FOLDER: Final = re.compile(
     r"\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?\})[\"')`]*(?:/(\.\.(?:/\.\.)*))?[\"')`]*"
     r"\s*(?:>\s*/dev/null\s*)?(?:2>&1\s*)?(?:&&\s*pwd(?:\s+-\w)?)?[\s\")]*$"
 )
+FOLDER_OF: Final = re.compile(r"\s*dirname\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?(/\.\.(?:/\.\.)*)?\s*")
+OWN_PATH: Final = re.compile(r"\$\(\s*(?:realpath|readlink)\s+(?:-\w+\s+)?\"?\$\{?(?:0|BASH_SOURCE)|\$0\+")
 PLAIN: Final = re.compile(r"[\w./:=,@%+-]+", re.ASCII)
 TOGETHER: Final = re.compile(r"(?:\\\r?\n)+")
 LEADING: Final = re.compile(r"(?:\s|\\\r?\n)*")
@@ -154,7 +156,9 @@ class Expander:
 
     def array(self, node: Node) -> Value:
         children = [child for child in node.children[1:-1] if child.type != "comment"]
-        if any(child.type == "concatenation" and self.text.text[child.start_byte] == "[" for child in children):
+        if any(
+            child.type == "concatenation" and self.text.text[child.start_byte] == "[" for child in children
+        ):
             return unknown(f"array@{node.start_byte}", many=True)
         items = [
             tuple(made.pieces) if not made.open else (made.pieces[0]._replace(many=True),)
@@ -336,6 +340,11 @@ class Expander:
         """What `$(pwd)` and `$(cd "$(dirname "$0")" && pwd)` mean, relative to where the script is started."""
         if inner.strip() in ("pwd", "pwd -P", "realpath .", "readlink -f ."):
             return self.here()
+        named = FOLDER_OF.fullmatch(inner)
+        if named is not None:
+            value = self.scope.values.get(named[1])
+            first = value.first[:1] if value is not None else ()
+            inner = f'dirname "$0"{named[2] or ""}' if first and OWN_PATH.match(first[0].symbol) else inner
         match = OWN_FOLDER.match(inner) if "dirname" in inner else None
         if match is None:
             return ()

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dslint.documents.script import Command, Folder, Heredoc, Hint, Job, Redirect
+from dslint.documents.shell_conditions import decide, matches
 from dslint.documents.shell_expand import EXPANSIONS, HEREDOC, Expander
 from dslint.documents.shell_files import changed_files
 from dslint.documents.shell_hints import cause_of_cut
@@ -58,6 +59,7 @@ SETUP_FILE: Final = re.compile(
     r"activate$|(^|/)(\.?bash\w*|\.?profile|\.?zshrc|conda\.sh|modules?\.sh|setvars\.sh|lmod\w*)$|^/etc/|/init/"
 )
 DECLARATIONS: Final = frozenset({"export", "declare", "typeset", "local", "readonly"})
+COMMENT_IN_BACKTICKS: Final = re.compile(r"`#[^`\n]*`")
 UNREADABLE: Final = re.compile(r"[^\t\n\r -~]")
 
 MOST_STEPS: Final = 20_000
@@ -79,6 +81,13 @@ def parse(text: str) -> Node:
     # A shell takes every other character as a letter of a word; one byte for each keeps the offsets.
     if not (text.isascii() and text.isprintable()):
         text = UNREADABLE.sub(".", text)
+    if "`#" in text:
+        # A comment within a command, as some write it: it expands to nothing.
+        text = COMMENT_IN_BACKTICKS.sub(lambda match: " " * len(match[0]), text)
+    if text.rstrip().endswith("\\"):
+        # A backslash at the very end has no line to go on with.
+        cut = text.rstrip()[:-1]
+        text = cut + " " * (len(text) - len(cut))
     if "\r" in text:
         text = text.replace("\\\r\n", " \\\n").replace("\r", " ")
     return parser().parse(text.encode("ascii")).root_node
@@ -93,6 +102,8 @@ class Frame(NamedTuple):
     job: Job | None = None
     # Whether broken lines of this text are worth a hint.
     top: bool = False
+    # The script's own values say that this is not run.
+    idle: bool = False
     saved: dict[str, Value | None] | None = None
 
     def within(self, scope: Scope) -> Frame:
@@ -203,7 +214,7 @@ class Walker:
         elif kind == "pipeline":
             self.pipeline([child for child in node.children if child.is_named], frame)
         elif kind == "if_statement":
-            self.branches(if_ways(node), frame, str(node.start_byte))
+            self.branches(node, frame)
         elif kind == "case_statement":
             self.case(node, frame)
         elif kind in ("for_statement", "c_style_for_statement", "while_statement"):
@@ -238,22 +249,37 @@ class Walker:
                 name = match[1] or match[2]
                 frame.scope.assign(name, unknown(f"{name}@{node.start_byte}"))
 
-    def branches(self, ways: tuple[list[list[Node]], bool], frame: Frame, mark: str) -> None:
-        """Walk each way with its own copy of the state; `ways[1]` says that one of them is taken for sure."""
-        bodies, exhaustive = ways
-        scopes: list[Scope] = [] if exhaustive else [frame.scope.copy()]
+    def branches(self, node: Node, frame: Frame) -> None:
+        """An `if`: each way is walked, but one that the script's own values rule out leaves nothing behind."""
+        scopes: list[Scope] = []
+        decided = False
+        for conditions, body in if_ways(node):
+            self.statements(conditions, frame)
+            tests = [child for child in conditions if child.is_named]
+            truth: bool | None = True if not tests else None
+            if len(tests) == 1 and not decided:
+                truth = decide(tests[0], self.expander(frame))
+            way = self.way(body, frame, decided or truth is False)
+            if not decided and truth is not False:
+                scopes.append(way)
+            decided |= truth is True
+        if not decided:
+            scopes.append(frame.scope.copy())
+        frame.scope.become(scopes, str(node.start_byte))
+
+    def way(self, body: Sequence[Node], frame: Frame, idle: bool) -> Scope:
+        """Walk one way of a branch with its own copy of the state."""
+        scope = frame.scope.copy()
         self._maybe += 1
-        for body in bodies:
-            scope = frame.scope.copy()
-            self.statements(body, frame.within(scope))
-            scopes.append(scope)
+        self.statements(body, frame._replace(scope=scope, idle=frame.idle or idle))
         self._maybe -= 1
-        if scopes:
-            frame.scope.become(scopes, mark)
+        return scope
 
     def case(self, node: Node, frame: Frame) -> None:
-        bodies: list[list[Node]] = []
-        exhaustive = False
+        value = node.child_by_field_name("value")
+        known = text_of(self.expander(frame).one(value)) if value is not None else UNKNOWN
+        scopes: list[Scope] = []
+        decided = False
         for item in node.children:
             if item.type != "case_item":
                 continue
@@ -261,9 +287,14 @@ class Walker:
             patterns = [
                 frame.text.text[child.start_byte : child.end_byte] for child in item.children[:closing]
             ]
-            exhaustive |= "*" in patterns
-            bodies.append(list(item.children[closing + 1 :]))
-        self.branches((bodies, exhaustive), frame, str(node.start_byte))
+            truth = case_truth(known, [pattern for pattern in patterns if pattern not in ("(", "|")])
+            way = self.way(item.children[closing + 1 :], frame, decided or truth is False)
+            if not decided and truth is not False:
+                scopes.append(way)
+            decided |= truth is True
+        if not decided:
+            scopes.append(frame.scope.copy())
+        frame.scope.become(scopes, str(node.start_byte))
 
     def loop(self, node: Node, frame: Frame) -> None:
         before = frame.scope.copy()
@@ -313,19 +344,25 @@ class Walker:
         current = frame.scope.copy()
         skipped: list[Scope] = []
         previous = first
+        # Whether what stands before succeeds; only told of the first, as what follows may not run at all.
+        truth = decide(first, self.expander(frame))
         for operator, node in links:
             if frame.scope.ended or current.ended:
                 break
+            runs = truth if truth is None or operator == "&&" else not truth
             before, current = current, current.copy()
             self._maybe += 1
-            self.statement(node, frame.within(current))
+            self.statement(node, frame._replace(scope=current, idle=frame.idle or runs is False))
             self._maybe -= 1
-            if operator == "||":
+            if runs is False:
+                current = before
+                continue
+            if runs is None and operator == "||":
                 after, current = current, before.copy()
                 current.become([before, after], str(node.start_byte))
-            elif not succeeds(previous, frame.text):
+            elif runs is None and not succeeds(previous, frame.text):
                 skipped.append(before)
-            previous = node
+            previous, truth = node, None
         if not frame.scope.ended:
             frame.scope.become([*skipped, current], str(first.end_byte))
 
@@ -539,6 +576,7 @@ class Walker:
             frame.outer,
             frame.job,
             frame.scope.folder,
+            idle=frame.idle,
         )
         if frame.top and words[0].prefix.startswith("-") and self.cut_off(node, command, frame):
             return
@@ -757,7 +795,7 @@ class Walker:
         for key, value in settings.items():
             scope.assign(key, value)
             scope.exported.add(key)
-        self.inner(Frame(Text(script), scope, (*frame.outer, *outer), frame.job))
+        self.inner(Frame(Text(script), scope, (*frame.outer, *outer), frame.job, idle=frame.idle))
 
     def fed_script(self, command: Command, words: Sequence[Word], redirects: Redirects, frame: Frame) -> None:
         """`bash <<EOF`, `sbatch <<EOF`, `ssh host <<EOF`: the heredoc's lines are commands."""
@@ -774,7 +812,7 @@ class Walker:
             scope.folder = None
         job = (read_job(text, self.source) if name in BATCH else None) or frame.job
         outer = frame.outer if name in SHELLS or name in BATCH else (*frame.outer, *words[:shell])
-        self.inner(Frame(text, scope, outer, job))
+        self.inner(Frame(text, scope, outer, job, idle=frame.idle))
 
     def substitution(self, node: Node, frame: Frame) -> list[Piece] | None:
         """Walk what stands in `$(…)`; what it prints is known for `cat <<EOF` and a plain `echo`."""
@@ -945,23 +983,34 @@ def span_of(node: Node) -> Span:
     return node.start_byte, node.end_byte
 
 
-def if_ways(node: Node) -> tuple[list[list[Node]], bool]:
-    """The bodies of an `if`, and whether it has an `else`. Conditions go with the body that they lead to."""
-    ways: list[list[Node]] = []
-    current: list[Node] = []
-    exhaustive = False
+def if_ways(node: Node) -> list[tuple[list[Node], list[Node]]]:
+    """The conditions and the body of each way of an `if`; an `else` has no condition."""
+    ways: list[tuple[list[Node], list[Node]]] = []
+    own: list[Node] = []
     for child in node.children:
-        if child.type == "elif_clause":
-            ways.append(current)
-            current = list(child.children)
-        elif child.type == "else_clause":
-            ways.append(current)
-            current = list(child.children)
-            exhaustive = True
+        if child.type in ("elif_clause", "else_clause"):
+            ways.append(parted(child.children))
         else:
-            current.append(child)
-    ways.append(current)
-    return ways, exhaustive
+            own.append(child)
+    return [parted(own), *ways]
+
+
+def parted(children: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """What stands before `then`, and what behind it."""
+    then = next((index for index, child in enumerate(children) if child.type == "then"), 0)
+    return list(children[:then]), list(children[then:])
+
+
+def case_truth(value: str | Unknown, patterns: Sequence[str]) -> bool | None:
+    """Whether a `case` item is the one for a value."""
+    if "*" in patterns:
+        return True
+    if isinstance(value, Unknown):
+        return None
+    found = [matches(value, pattern) for pattern in patterns]
+    if True in found:
+        return True
+    return None if None in found or not found else False
 
 
 def parts_of(node: Node) -> tuple[list[Node], list[Node], list[Node]]:

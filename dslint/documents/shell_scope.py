@@ -124,8 +124,60 @@ def merge(name: str, values: Sequence[Value | None], mark: str) -> Value:
         value is not None and value.array == first.array and value.shape == first.shape for value in values
     ):
         return first
-    many = any(value is not None and value.array for value in values)
+    present = [value for value in values if value is not None]
+    if len(present) == len(values) and all(value.array for value in present):
+        return merged_arrays(name, present, mark)
+    if len(present) == len(values) and not any(value.array for value in present):
+        return merged_texts(name, present, mark)
+    many = any(value.array for value in present)
     return unknown(f"{name}@{mark}", choices=choices_of(values), many=many)
+
+
+def merged_texts(name: str, values: Sequence[Value], mark: str) -> Value:
+    """`ARGS="$ARGS --x"` on one way: what was there before is still known, and what was added is not."""
+    texts = [value.first for value in values]
+    first, last = common(texts)
+    middles = [text[first : len(text) - last] for text in texts]
+    outside = bool(first or last)
+    if outside and not all(apart(middle, bool(first), bool(last)) for middle in middles):
+        return unknown(f"{name}@{mark}", choices=choices_of(values))
+    choices = choices_of([scalar(middle) for middle in middles])
+    piece = unknown(f"{name}@{mark}", choices=choices).first[0]
+    if not outside:
+        return scalar([piece])
+    blank = Piece(" ", ())
+    before = (*texts[0][:first], blank) if first else ()
+    after = (blank, *texts[0][len(texts[0]) - last :]) if last else ()
+    return scalar([*before, piece, *after])
+
+
+def merged_arrays(name: str, values: Sequence[Value], mark: str) -> Value:
+    lists = [value.items for value in values]
+    first, last = common(lists)
+    between = unknown(f"{name}@{mark}", many=True).items
+    return Value((*lists[0][:first], *between, *lists[0][len(lists[0]) - last :]), array=True)
+
+
+def common(lists: Sequence[Sequence[object]]) -> tuple[int, int]:
+    """How many items all lists have in common at their beginnings, and behind those at their ends."""
+    shortest = min(len(items) for items in lists)
+    first = 0
+    while first < shortest and all(items[first] == lists[0][first] for items in lists):
+        first += 1
+    last = 0
+    while last < shortest - first and all(items[-1 - last] == lists[0][-1 - last] for items in lists):
+        last += 1
+    return first, last
+
+
+def apart(middle: Pieces, before: bool, after: bool) -> bool:
+    """Whether a text that one way has put between others holds whole words: nothing, or blanks towards its neighbours."""
+    if not middle:
+        return True
+    start, end = middle[0].text, middle[-1].text
+    return (not before or (isinstance(start, str) and start[:1].isspace())) and (
+        not after or (isinstance(end, str) and end[-1:].isspace())
+    )
 
 
 def choices_of(values: Sequence[Value | None]) -> tuple[str, ...]:

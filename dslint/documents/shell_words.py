@@ -136,7 +136,7 @@ class Text:
 
 # What a template engine or a reader is to fill in: `{{ name }}`, `${{ name }}`, and `<your path>` as a word of its own.
 PLACEHOLDER: Final = re.compile(
-    r"\$?\{\{[^\n]*?\}\}+|(?<=[\s=\"'])<[A-Za-z_][\w ./:-]*(?<!\s\d)(?<!\s)>(?=[\s\"']|$)"
+    r"\$?\{\{[^\n]*?\}\}+|(?<=[\s=\"'])<[A-Za-z_][\w ./:-]*(?<!\s\d)(?<!\s)>(?=[\s\"'/:,;)_.-]|$)"
 )
 
 

@@ -35,7 +35,7 @@ SETTING: Final = re.compile(r"([A-Za-z_]\w*)=")
 HOLDS_ARGUMENTS: Final = re.compile(
     r"(?:^|_)(?:ARGS?|ARGUMENTS?|OPTS?|OPTIONS?|FLAGS?|PARAMS?|EXTRAS?|CMD|COMMAND)(?:_|$|\d|@|\[|\+)", re.I
 )
-CONFIG_FILE: Final = re.compile(r".+\.(?:json|hjson|jsonc|json5|ya?ml)", re.I)
+CONFIG_FILE: Final = re.compile(r".*\.(?:json|hjson|jsonc|json5|ya?ml)", re.I)
 CONFIG_NAMES: Final = (
     "deepspeed_config",
     "deepspeed",
@@ -256,6 +256,7 @@ def peel(words: Sequence[Word], peeled: Peeled) -> bool:
         elif name in TOOLS:
             return tool(name, rest, peeled)
         elif name.endswith(".py"):
+            by_python(word, peeled)
             return program("script", word, rest[1:], peeled)
         else:
             return False
@@ -436,11 +437,14 @@ def python(rest: Sequence[Word], peeled: Peeled) -> bool:
     if name in LAUNCHERS or name == "accelerate" or name in TOOLS or name in WRAPPERS:
         # `python $(which deepspeed) …`, `python -u /opt/bin/torchrun …`
         return peel(rest[index:], peeled)
-    if not peeled.launchers or all(
-        launcher.name in ("srun", "mpirun", "jsrun", "unknown") for launcher in peeled.launchers
-    ):
-        peeled.launchers.append(Launcher("python", word))
+    by_python(word, peeled)
     return program("script", rest[index], rest[index + 1 :], peeled)
+
+
+def by_python(word: Word, peeled: Peeled) -> None:
+    """Python itself counts as the launcher when nothing else starts the ranks."""
+    if all(launcher.name in ("srun", "mpirun", "jsrun", "unknown") for launcher in peeled.launchers):
+        peeled.launchers.append(Launcher("python", word))
 
 
 def run_module(word: Word, module: Word, rest: Sequence[Word], peeled: Peeled) -> bool:
@@ -458,10 +462,7 @@ def run_module(word: Word, module: Word, rest: Sequence[Word], peeled: Peeled) -
     if isinstance(text, str) and text in WRAPPERS:
         after = unwrapped(text, [module, *rest], peeled)
         return after is not None and script(after, peeled, word)
-    if not peeled.launchers or all(
-        launcher.name in ("srun", "mpirun", "jsrun", "unknown") for launcher in peeled.launchers
-    ):
-        peeled.launchers.append(Launcher("python", word))
+    by_python(word, peeled)
     return program("module", module, rest, peeled)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -40,6 +41,7 @@ TRAINER_ARGUMENTS: Final = frozenset(
         "report_to",
     }
 )
+PARALLEL: Final = re.compile(r"parallel|(^|_)(tp|pp|mp|cp|sp|ep)(_size|_degree)?$|ulysses")
 FIELDS: Final = frozenset(DEFAULTS) | INTEGERS | SWITCHES
 
 
@@ -116,6 +118,9 @@ def launch_of(join: Join, at: Started, config: Document, use: ConfigUse | None) 
     elif use is not None:
         origins["config"] = use.place
     world_size = command.world_size if command.world_size is not None else (use.world_size if use else None)
+    if splits_model(at):
+        # Then the batch is divided among fewer than all ranks, and how many is the program's to say.
+        world_size = None
     return join.launch(
         config,
         command.source.path,
@@ -130,6 +135,16 @@ def launch_of(join: Join, at: Started, config: Document, use: ConfigUse | None) 
         script=at.script,
         program=at.program,
     )
+
+
+def splits_model(at: Started) -> bool:
+    """Do several ranks hold one copy of the model: tensor, pipeline, sequence or expert parallelism?"""
+    if any(PARALLEL.search(name) for name in at.command.arguments):
+        return True
+    if at.program is None:
+        return False
+    calls = at.program.named("deepspeed.initialize")
+    return any("mpu" in call.arguments for call in calls) or "PipelineModule" in at.program.source.text
 
 
 def parsed_of(join: Join, at: Started) -> ParsedArguments | None:

@@ -29,20 +29,24 @@ class FixFile(Strict):
 class EngineClaim(Strict):
     """What the real engine shows for `bad`: it refuses with a text, or takes it and runs with some settings.
 
-    `at` is how far it must be taken: load (DeepSpeedConfig), init (deepspeed.initialize) or steps.
+    `at` is how far it must be taken: load (DeepSpeedConfig), init (deepspeed.initialize) or steps. `says` is text that the
+    engine prints. `needs` names what a CPU alone does not have; such a claim is listed, not run.
     """
 
     refuses: str | None = None
     effective: dict[str, Any] | None = None
     accepts: bool | None = None
+    says: str | None = None
     at: Literal["load", "init", "steps"] = "load"
+    needs: str | None = None
 
 
 class Example(Strict):
     """`bad` must meet the rule and, once fixed, be `fixed`; `good` must not meet it.
 
     Texts are configs; `files` gives more files beside, by name. `release`, `framework`, `hardware` and `world_size` set
-    the launch; when not given, the newest release and nothing else is known.
+    the launch; when not given, the newest release and nothing else is known. `engine`, when given, stands in for the rule's
+    claims where this text shows something else.
     """
 
     bad: str | None = None
@@ -54,6 +58,7 @@ class Example(Strict):
     framework: Literal["deepspeed", "transformers", "accelerate", "lightning"] | None = None
     hardware: str | None = None
     world_size: int | None = None
+    engine: EngineClaim | list[EngineClaim] | None = None
 
     @model_validator(mode="after")
     def one_text(self) -> Example:
@@ -62,6 +67,10 @@ class Example(Strict):
         if self.fixed is not None and self.bad is None:
             raise ValueError("`fixed` goes with `bad`")
         return self
+
+    @property
+    def claims(self) -> list[EngineClaim]:
+        return listed(self.engine)
 
 
 class RuleFile(Strict):
@@ -99,6 +108,10 @@ class RuleFile(Strict):
 
     @property
     def claims(self) -> list[EngineClaim]:
-        if self.engine is None:
-            return []
-        return list(self.engine) if isinstance(self.engine, list) else [self.engine]
+        return listed(self.engine)
+
+
+def listed(claims: EngineClaim | list[EngineClaim] | None) -> list[EngineClaim]:
+    if claims is None:
+        return []
+    return list(claims) if isinstance(claims, list) else [claims]
