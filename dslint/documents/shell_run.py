@@ -299,11 +299,14 @@ class Walker:
     def loop(self, node: Node, frame: Frame) -> None:
         before = frame.scope.copy()
         scope = frame.scope.copy()
-        for name in assigned_names(node, frame.text):
+        for name, appends in self.assigned_names(node, frame.text).items():
             old = scope.values.get(name)
+            mark = f"{name}@loop{node.start_byte}"
+            if old is not None and appends:
+                scope.assign(name, lengthened(old, mark))
+                continue
             choices = texts_of(old.first) if old is not None and not old.array else ()
-            many = old is not None and old.array
-            scope.assign(name, unknown(f"{name}@loop{node.start_byte}", choices=choices, many=many))
+            scope.assign(name, unknown(mark, choices=choices, many=old is not None and old.array))
         inner = frame.within(scope)
         if node.type == "for_statement":
             self.loop_variable(node, inner)
@@ -316,6 +319,43 @@ class Walker:
         self._maybe -= 1
         scope.ended = ""
         frame.scope.become([before, scope], str(node.start_byte))
+
+    def assigned_names(self, node: Node, text: Text) -> dict[str, bool]:
+        """Every variable that something below a node may set, and whether it is only ever added to."""
+        names: dict[str, bool] = {}
+        stack = [(node, text)]
+        called: set[str] = set()
+        seen = 0
+        while stack and seen < MOST_NODES_A_SCRIPT:
+            current, where = stack.pop()
+            seen += 1
+            kind = current.type
+            written = where.text[current.start_byte : current.end_byte]
+            if kind in ("variable_assignment", "for_statement"):
+                target = current.child_by_field_name("name") or current.child_by_field_name("variable")
+                if target is not None:
+                    name = where.text[target.start_byte : target.end_byte].partition("[")[0]
+                    adds = kind == "variable_assignment" and adds_to_itself(current, name, where)
+                    names[name] = names.get(name, True) and adds
+            elif kind == "command":
+                first = re.match(r"(?:\w+=\S*\s+)*(\S+)", written)
+                if first is not None and first[1] in (
+                    "read",
+                    "mapfile",
+                    "readarray",
+                    "getopts",
+                    "let",
+                    "printf",
+                ):
+                    names.update((name, False) for name in re.findall(r"[A-Za-z_]\w*", written))
+                elif first is not None and first[1] in self._functions and first[1] not in called:
+                    called.add(first[1])
+                    body_text, body, _ = self._functions[first[1]]
+                    stack.append((body, body_text))
+            elif written.startswith("(("):
+                names.update((name, False) for name in re.findall(r"[A-Za-z_]\w*", written))
+            stack.extend((child, where) for child in current.children)
+        return names
 
     def loop_variable(self, node: Node, frame: Frame) -> None:
         variable = node.child_by_field_name("variable")
@@ -1032,27 +1072,25 @@ def parts_of(node: Node) -> tuple[list[Node], list[Node], list[Node]]:
     return prefix, arguments, redirects
 
 
-def assigned_names(node: Node, text: Text) -> set[str]:
-    """Every variable that something below a node may set."""
-    names: set[str] = set()
-    stack = [node]
-    seen = 0
-    while stack and seen < MOST_NODES_A_SCRIPT:
-        current = stack.pop()
-        seen += 1
-        kind = current.type
-        if kind in ("variable_assignment", "for_statement"):
-            target = current.child_by_field_name("name") or current.child_by_field_name("variable")
-            if target is not None:
-                names.add(text.text[target.start_byte : target.end_byte].partition("[")[0])
-        elif kind == "command":
-            written = text.text[current.start_byte : current.end_byte]
-            if re.match(r"(?:\w+=\S*\s+)*(?:read|mapfile|readarray|getopts|let|printf)\b", written):
-                names.update(re.findall(r"[A-Za-z_]\w*", written))
-        elif text.text[current.start_byte : current.start_byte + 2] == "((":
-            names.update(re.findall(r"[A-Za-z_]\w*", text.text[current.start_byte : current.end_byte]))
-        stack.extend(current.children)
-    return names
+def lengthened(value: Value, mark: str) -> Value:
+    """What a variable holds inside a loop that adds to it: what it held before, and more that is not known."""
+    if value.array:
+        return Value((*value.items, *unknown(mark, many=True).items), array=True)
+    if not value.first:
+        return unknown(mark)
+    return scalar((*value.first, Piece(" ", ()), *unknown(mark).first))
+
+
+def adds_to_itself(node: Node, name: str, text: Text) -> bool:
+    """`ARGS+=(--x)` and `ARGS="$ARGS --x"`."""
+    if any(child.type == "+=" for child in node.children):
+        value = node.child_by_field_name("value")
+        # `A+=x` lengthens the last word itself.
+        return value is not None and (
+            value.type == "array" or text.text[value.start_byte + 1 :][:1].isspace()
+        )
+    written = text.text[node.start_byte : node.end_byte]
+    return re.match(rf"{name}=\"?\$(?:{name}\s|\{{{name}\}}\s)", written) is not None
 
 
 def succeeds(node: Node, text: Text) -> bool:

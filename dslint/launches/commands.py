@@ -168,7 +168,9 @@ def launch_command(script: Script, command: Command) -> LaunchCommand | None:
     arguments = {option.name: option for option in options}
     config = named_config(options, lost, peeled)
     devices = peeled.environment.get("CUDA_VISIBLE_DEVICES")
-    size = size_of(peeled.launchers, peeled.wrappers, peeled.environment, arguments, step, script.source)
+    size = None
+    if not command.idle:
+        size = size_of(peeled.launchers, peeled.wrappers, peeled.environment, arguments, step, script.source)
     origins: dict[str, Place] = {}
     if size is not None and size.place is not None:
         origins["world_size"] = size.place
