@@ -33,22 +33,9 @@ from dslint.launches.accelerate_keys import (
     Span,
     Version,
 )
+from dslint.launches.fault import Fault
 
 BLOCK: Final = "/deepspeed_config"
-
-
-class Fault(NamedTuple):
-    """Something that Accelerate does not take as written.
-
-    pointer: in the file; of a key that is missing, the pointer that it would have.
-    parts: what a message needs, by name.
-    refused: the launch stops; else it goes on without what is written.
-    """
-
-    kind: str
-    pointer: str
-    parts: Mapping[str, Any]
-    refused: bool
 
 
 class Asked(NamedTuple):
