@@ -13,11 +13,12 @@ from dslint.launches.commands import launch_commands
 from dslint.launches.from_commands import command_launches, started
 from dslint.launches.from_programs import config_of, uses_of, written
 from dslint.launches.from_scripts import written_configs
-from dslint.launches.from_yaml import accelerate_launches, accelerate_of
+from dslint.launches.from_yaml import accelerate_launches, accelerate_of, training_launches
 from dslint.launches.join import Join, framework_shown
 from dslint.launches.launch import Launch
 from dslint.launches.programs import ConfigUse
 from dslint.launches.reading import stub
+from dslint.launches.training_yaml import training_config
 
 
 def combined(join: Join) -> list[Launch]:
@@ -58,6 +59,9 @@ def yaml_launches(join: Join, path: str, document: Document) -> list[Launch]:
     accelerate = accelerate_of(join, path, document)
     if accelerate is not None:
         return accelerate_launches(join, path, accelerate)
+    training = training_config(document)
+    if training is not None:
+        return training_launches(join, path, training)
     return []
 
 

@@ -8,9 +8,11 @@ from dslint.documents.tree import Document, Place
 from dslint.launches.accelerate import AccelerateConfig, accelerate_config
 from dslint.launches.launch import Argument, Launch
 from dslint.launches.resolve import find_file
+from dslint.launches.training_yaml import TrainingConfig
 from dslint.releases.release import parse_version
 
 if TYPE_CHECKING:
+    from dslint.launches.commands import LaunchCommand
     from dslint.launches.join import Join
 
 
@@ -45,6 +47,36 @@ def accelerate_launches(join: Join, path: str, accelerate: AccelerateConfig) -> 
             )
         )
     return found
+
+
+def training_launches(join: Join, path: str, training: TrainingConfig) -> list[Launch]:
+    """A training YAML as the subject of its own rules, and the DeepSpeed config that it names or holds."""
+    found = [training_launch(join, path, training, training.document)]
+    config = training.inline or named_config(join, training.config)
+    if config is not None:
+        found.append(training_launch(join, path, training, config))
+    return found
+
+
+def training_launch(
+    join: Join, path: str, training: TrainingConfig, config: Document, command: LaunchCommand | None = None
+) -> Launch:
+    origins: dict[str, Place] = {} if command is None else dict(command.origins)
+    if training.config is not None:
+        origins["config"] = training.config.place
+    start = training.document.root.start
+    return join.launch(
+        config,
+        path,
+        "transformers",
+        Place(training.document.source, start, start),
+        arguments=training.arguments,
+        arguments_complete=training.complete,
+        world_size=None if command is None else command.world_size,
+        origins=origins,
+        training=training,
+        command=command,
+    )
 
 
 def named_config(join: Join, named: Argument | None) -> Document | None:
