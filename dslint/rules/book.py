@@ -51,6 +51,7 @@ class Rule(NamedTuple):
     at: str
     mark: str
     message: str
+    related: tuple[tuple[str, str], ...]
     why: str
     fixes: tuple[FixPlan, ...]
     generic: bool
@@ -112,6 +113,7 @@ def thaw(plain: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
             at=entry["at"],
             mark=entry["mark"],
             message=entry["message"],
+            related=tuple((path, text) for path, text in entry["related"]),
             why=entry["why"],
             fixes=tuple(
                 FixPlan(

@@ -82,6 +82,7 @@ def compiled(rule: RuleFile) -> dict[str, Any]:
         "at": rule.at,
         "mark": rule.mark,
         "message": " ".join(rule.message.split()),
+        "related": list(rule.related.items()),
         "why": first_sentence(rule.why),
         "fixes": [compiled_fix(fix) for fix in rule.fixes],
         "generic": rule.generic,

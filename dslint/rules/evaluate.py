@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from dslint.documents.tree import Document, Node, Place, find, find_member, join_pointer
+from dslint.documents.tree import Document, Node, Place, find, find_member
 from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.rules.book import FixPlan, Rule
@@ -16,13 +16,6 @@ from dslint.rules.finding import LEVEL, Finding, Related
 from dslint.rules.match import Match
 
 FIELD: Final = re.compile(r"\{([^{}]*)\}")
-
-
-class Subject(NamedTuple):
-    """What a set of rules is about: a kind of document, and the function that gives a rule's matches on it."""
-
-    document: str
-    launch: Launch
 
 
 def findings(rules: Iterable[Rule], launch: Launch) -> list[Finding]:
@@ -85,9 +78,16 @@ def worded(rule: Rule, launch: Launch, match: Match, paths: Mapping[str, Found])
         why=rule.why,
         url=rule.url,
         fix=match.fix or planned_fix(rule, launch, match, value),
-        related=match.related,
+        related=match.related + tuple(related_places(rule, launch, paths)),
         document=document,
     )
+
+
+def related_places(rule: Rule, launch: Launch, paths: Mapping[str, Found]) -> Iterator[Related]:
+    for path, text in rule.related:
+        found = place_of(path, launch, paths)
+        if found.node is not None:
+            yield Related(place_at(launch.config, found.pointer, "value"), text)
 
 
 def field_text(name: str, rule: Rule, launch: Launch, match: Match, paths: Mapping[str, Found]) -> str:
@@ -174,6 +174,3 @@ def pointer_of(path: str, launch: Launch, match: Match) -> str:
     key = str(match.values.get("key", ""))
     found = reach(launch.config.root, [key if part == "*" else part for part in path.split(".")])
     return found.pointer
-
-
-__all__ = ["Related", "findings", "join_pointer", "meet", "place_at"]

@@ -87,6 +87,7 @@ class RuleFile(Strict):
     at: str = ""
     mark: Literal["key", "value", "member"] = "value"
     message: str
+    related: dict[str, str] = Field(default_factory=dict)
     fix: FixFile | list[FixFile] | None = None
     why: str
     sources: list[str] = Field(min_length=1)

@@ -71,7 +71,7 @@ def of_kind(kind: str, refused: bool) -> Callable[[Launch], Iterator[Match]]:
 def match_of(violation: Violation, launch: Launch) -> Match:
     values = {
         "key": split_pointer(violation.pointer)[-1] if violation.pointer else "",
-        "block": block_name(violation.pointer),
+        "where": where(violation.pointer),
         "said": said(violation),
     }
     mark = "value" if violation.kind in VALUE_KINDS or violation.member is None else "key"
@@ -84,9 +84,9 @@ VALUE_KINDS: Final = frozenset(
 )
 
 
-def block_name(pointer: str) -> str:
+def where(pointer: str) -> str:
     parts = split_pointer(pointer)[:-1]
-    return ".".join(parts) if parts else "the top level"
+    return f"in {'.'.join(parts)}" if parts else "at the top level"
 
 
 def dotted(pointer: str) -> str:
