@@ -29,7 +29,9 @@ def load_catalogue() -> Catalogue:
         return decode(_read(CARRIED))
     if SOURCES.is_dir():
         return decode(_compile_in_memory(SOURCES))
-    raise CatalogueError(f"{CARRIED}: the catalogue of messages is missing from this installation; install dslint again")
+    raise CatalogueError(
+        f"{CARRIED}: the catalogue of messages is missing from this installation; install dslint again"
+    )
 
 
 def compile_catalogue(source_dir: Path, target: Path) -> None:
@@ -45,8 +47,10 @@ def compile_catalogue(source_dir: Path, target: Path) -> None:
 
 
 def fingerprint(source_dir: Path) -> list[list[Any]]:
-    """What tells whether a compiled form is still of these files: their names, sizes and times of change."""
-    stats = ((path.name, path.stat()) for path in sorted(source_dir.glob("*.yaml")))
+    """What tells whether a compiled form is still of these files, and of the code that compiles: sizes and times of change."""
+    here = Path(__file__).parent
+    code = [here / name for name in ("anchors.py", "message.py", "messagefile.py", "template.py")]
+    stats = ((path.name, path.stat()) for path in (*sorted(source_dir.glob("*.yaml")), *code))
     return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
 
 
@@ -89,12 +93,14 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _message(item: dict[str, Any]) -> Message:
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in item.items()}
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in item.items()
+    }
     values["patterns"] = tuple(_pattern(row) for row in item["patterns"])
     values["captures"] = tuple(_pattern(row) for row in item["captures"])
     return Message(**values)
 
 
 def _pattern(row: list[Any]) -> Pattern:
-    *texts, words = row
-    return Pattern(*texts, tuple(words))
+    pattern, squeezed, literal, squeezed_literal, weight, words = row
+    return Pattern(pattern, squeezed, literal, squeezed_literal, weight, tuple(words))

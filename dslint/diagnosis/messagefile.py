@@ -121,7 +121,9 @@ def read_sources(source_dir: Path) -> list[tuple[str, Entry]]:
     for _, entry in entries:
         for name in entry.includes:
             if name not in seen:
-                raise CatalogueError(f"{seen[entry.name]}: {entry.name}: includes the unknown message {name!r}")
+                raise CatalogueError(
+                    f"{seen[entry.name]}: {entry.name}: includes the unknown message {name!r}"
+                )
     return entries
 
 
@@ -130,7 +132,10 @@ def compile_sources(source_dir: Path) -> dict[str, Any]:
     entries = read_sources(source_dir)
     templates = {entry.name: _templates(family, entry, source_dir) for family, entry in entries}
     counts = Counter(
-        word for matches, _ in templates.values() for template in matches for word in set(whole_words(template.literals))
+        word
+        for matches, _ in templates.values()
+        for template in matches
+        for word in set(whole_words(template.literals))
     )
     anchors = list(ANCHORS)
     for _, entry in entries:

@@ -3,7 +3,8 @@
 A template is written once and read in two ways: as it was printed, and with all white space gone, which is how a line
 that a terminal wrapped or a collector re-flowed is recognised. Its literal pieces are what the fast search looks for.
 
-Holes: `{name}` some text of the line, `{name:int}`, `{name:number}`, `{name:word}` (no space, no quote), `{name:path}` (a
+Holes: `{name}` some text of the line, `{name:int}`, `{name:number}`, `{name:one}` (a 1), `{name:word}` (no space, no
+quote), `{name:path}` (a
 dotted key), `{name:list}` (in brackets), `{*}` anything on the line, `{**}` anything over several lines. `{{` and `}}`
 are braces.
 """
@@ -18,6 +19,7 @@ HOLES: Final[dict[str, str]] = {
     "rest": r"[^\n]{1,300}",
     "int": r"-?\d+",
     "number": r"[-+]?(?:\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|inf|nan)",
+    "one": r"1(?![\d.])",
     "word": r"[^\s'\"`,;()\[\]{}]+",
     "path": r"[A-Za-z_][\w.]*[A-Za-z_\d]",
     "list": r"\[[^\]\n]{0,2000}\]?",
@@ -86,7 +88,9 @@ def _hole(match: re.Match[str], text: str, at_end: bool) -> tuple[str, str]:
         return HOLES[name], ""
     if kind not in HOLES:
         known = ", ".join(kind for kind in HOLES if kind.isalpha())
-        raise TemplateError(f"the template {text!r} has a hole of the unknown kind {kind!r}; the kinds are {known}")
+        raise TemplateError(
+            f"the template {text!r} has a hole of the unknown kind {kind!r}; the kinds are {known}"
+        )
     if kind == "text" and at_end:
         kind = "rest"
     return f"(?P<{name}>{HOLES[kind]})", ""
