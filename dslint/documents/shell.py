@@ -11,14 +11,15 @@ from dslint.documents.shell_jobs import read_job
 from dslint.documents.shell_run import Frame, Walker
 from dslint.documents.shell_scope import Scope, scalar
 from dslint.documents.shell_words import Piece, Text, flat
-from dslint.documents.tree import Place, Source
+from dslint.documents.tree import Place, Source, Unknown
 
 # A launch script is a few hundred lines; what is longer holds data.
 LONGEST: Final = 1_000_000
 
 
 def read_script(source: Source) -> Script:
-    """The commands of a whole file, by what it is: a Makefile's recipes, a Dockerfile's instructions, else a script.
+    """The commands of a whole file, by what it is: a Makefile's recipes, a Dockerfile's instructions, else
+    a script.
 
     Never raises: what cannot be read is left out, and `complete` is False.
     """
@@ -35,7 +36,9 @@ def read_script(source: Source) -> Script:
 
 
 def read_commands(source: Source, start: int, end: int) -> Script:
-    """The commands of a shell text that stands at `start:end` of a file (an argument in a Kubernetes YAML)."""
+    """The commands of a shell text that stands at `start:end` of a file (an argument in a Kubernetes
+    YAML).
+    """
     if end - start > LONGEST:
         return Script(source, complete=False)
     # A byte order mark is no part of the first command.
@@ -49,14 +52,14 @@ def read_commands(source: Source, start: int, end: int) -> Script:
     return script_of(walker, job, carriage_returns(source, start, end))
 
 
-def read_words(source: Source, words: Sequence[tuple[str, int, int]]) -> Script:
+def read_words(source: Source, words: Sequence[tuple[str | Unknown, int, int]]) -> Script:
     """One command whose words stand apart in a file (a YAML or JSON list): each word's text and span."""
     walker = Walker(source)
     run_words(walker, words, Scope())
     return script_of(walker, None, [])
 
 
-def run_words(walker: Walker, words: Sequence[tuple[str, int, int]], scope: Scope) -> None:
+def run_words(walker: Walker, words: Sequence[tuple[str | Unknown, int, int]], scope: Scope) -> None:
     """Walk a command of separate words; a `bash -c` among them is walked too."""
     from dslint.documents.shell_words import word
 

@@ -26,7 +26,7 @@ LONGEST: Final = 200_000
 
 HINT: Final = re.compile(
     r"deepspeed|DEEPSPEED|DeepSpeed|distributed_type|zero_stage|pipe[-_]parallel[-_]size|axolotl"
-    r"|accelerate[- ]launch|torchrun|torch\.distributed|llamafactory-cli|\bswift (?:sft|rlhf|pt)\b"
+    r"|\baccelerate\b|torchrun|PyTorchJob|MPIJob|torch\.distributed|llamafactory-cli|\bswift (?:sft|rlhf|pt)\b"
 )
 
 

@@ -45,12 +45,14 @@ class Tool(NamedTuple):
 
     renamed: its key → the TrainingArguments field.
     as_text: values go through a command line, which makes numbers of texts.
+    raw: keys whose values it reads in a way of its own.
     complete: fields that are not given have the Trainer's defaults.
     presets: names that stand for configs of its own.
     """
 
     renamed: Mapping[str, str] = {}
     as_text: bool = False
+    raw: frozenset[str] = frozenset()
     complete: bool = False
     presets: frozenset[str] = frozenset()
 
@@ -68,6 +70,7 @@ TOOLS: Final[dict[TrainingKind, Tool]] = {
             "optimizer": "optim",
         },
         as_text=True,
+        raw=frozenset({"bf16", "fp16"}),
     ),
     # https://github.com/modelscope/ms-swift, cli/main.py: each key becomes a flag.
     "swift": Tool(
