@@ -225,11 +225,8 @@ def value_of(node: Node, name: str, tool: Tool) -> Any:
     if isinstance(value, str) and name in FRACTIONS and LOOKS_NUMERIC.fullmatch(value):
         # Text to `safe_load`: some programs make a number of it, the others stop at it. The number was meant.
         return float(value)
-    if (
-        tool.as_text
-        and isinstance(value, (str, bool, int, float))
-        and name in INTEGERS | FRACTIONS | SWITCHES
-    ):
+    is_converted = tool.as_text and name in INTEGERS | FRACTIONS | SWITCHES and name not in tool.raw
+    if is_converted and isinstance(value, (str, bool, int, float)):
         return typed(name, str(value))
     return value
 
