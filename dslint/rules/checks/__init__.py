@@ -9,14 +9,28 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from dslint.launches.launch import Launch
-from dslint.rules.checks import batch, launch, offload, optimizer, precision, scheduler, script, syntax, trainer
+from dslint.rules.checks import (
+    batch,
+    launch,
+    offload,
+    optimizer,
+    precision,
+    scheduler,
+    script,
+    syntax,
+    trainer,
+)
+from dslint.rules.checks.accelerate import ACCELERATE_CHECKS
 from dslint.rules.checks.schema import SCHEMA_CHECKS
+from dslint.rules.checks.training import TRAINING_CHECKS
 from dslint.rules.match import Match
 
 Check = Callable[[Launch], Iterable[Match]]
 
 CHECKS: Final[Mapping[str, Check]] = {
     **SCHEMA_CHECKS,
+    **ACCELERATE_CHECKS,
+    **TRAINING_CHECKS,
     "config-missing": launch.config_missing,
     "deepspeed-takes-no-path": launch.deepspeed_takes_no_path,
     "unknown-argument": launch.unknown_argument,
