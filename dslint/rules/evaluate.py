@@ -54,7 +54,9 @@ def matches_of(rule: Rule, launch: Launch, paths: Mapping[str, Found]) -> Iterab
 
 
 def place_of(at: str, launch: Launch, paths: Mapping[str, Found]) -> Found:
-    """Where `at` points: a path of the conditions, with what their `*` met, or any other path of the config."""
+    """Where `at` points: a path of the conditions, with what their `*` met, or any other path of the
+    config.
+    """
     if at in paths:
         return paths[at]
     star = next((found.key for path, found in paths.items() if "*" in path.split(".")), "")
@@ -77,7 +79,7 @@ def worded(rule: Rule, launch: Launch, match: Match, paths: Mapping[str, Found])
         place=place,
         why=rule.why,
         url=rule.url,
-        fix=match.fix or planned_fix(rule, launch, match, value),
+        fix=at_origin(match.fix or planned_fix(rule, launch, match, value), launch),
         related=match.related + tuple(related_places(rule, launch, paths)),
         document=document,
     )
@@ -91,7 +93,9 @@ def related_places(rule: Rule, launch: Launch, paths: Mapping[str, Found]) -> It
 
 
 def field_text(name: str, rule: Rule, launch: Launch, match: Match, paths: Mapping[str, Found]) -> str:
-    """What stands for `{name}` in a message: a value of the match, a fact, or a config value as the file spells it."""
+    """What stands for `{name}` in a message: a value of the match, a fact, or a config value as the file
+    spells it.
+    """
     if name in match.values:
         return str(match.values[name])
     if name == "release":
@@ -144,12 +148,25 @@ def anchor(document: Document, pointer: str) -> Place:
 def planned_fix(
     rule: Rule, launch: Launch, match: Match, value: Callable[[re.Match[str]], str]
 ) -> Fix | None:
-    if launch.config.derived:
-        return None
     for plan in rule.fixes:
         if next(iter(holds(plan.when, launch)), None) is not None:
             return Fix(plan.safety, FIELD.sub(value, plan.message), changes_of(plan, launch, match))  # type: ignore[arg-type]
     return None
+
+
+def at_origin(fix: Fix | None, launch: Launch) -> Fix | None:
+    """A fix of a derived config becomes edits of the file that it was made of, where that has a setting
+    for it.
+    """
+    if fix is None or not launch.config.derived or not fix.changes:
+        return fix
+    if launch.accelerate is None or fix.edits:
+        return None
+    # Imported here: few configs are derived.
+    from dslint.launches.accelerate_changes import edits_of
+
+    edits = edits_of(launch.accelerate, launch.config, fix.changes)
+    return Fix(fix.safety, fix.message, edits=tuple(edits)) if edits else None
 
 
 def changes_of(plan: FixPlan, launch: Launch, match: Match) -> tuple[Change, ...]:
