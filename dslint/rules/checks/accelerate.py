@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dslint.documents.tree import Document, Place, find_member
 from dslint.fixing.fix import Change, Fix
-from dslint.launches.fault import Fault
 from dslint.launches.launch import Launch
 from dslint.releases.release import parse_version
 from dslint.rules.finding import Related
@@ -15,9 +14,10 @@ from dslint.rules.match import Match
 
 if TYPE_CHECKING:
     from dslint.launches.accelerate import AccelerateConfig
+    from dslint.launches.fault import Fault
 
 Check = Callable[[Launch], Iterator[Match]]
-Mender = Callable[[Fault], Fix | None]
+Mender = Callable[["Fault"], "Fix | None"]
 
 
 def faults_of(launch: Launch) -> list[Fault]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dslint.documents.tree import Place, find_member
 from dslint.fixing.fix import Change, Fix
-from dslint.launches.fault import Fault
 from dslint.launches.launch import Launch
 from dslint.releases.release import parse_version
 from dslint.rules.checks.accelerate import Check, place_in, stage_of
 from dslint.rules.finding import Related
 from dslint.rules.match import Match
+
+if TYPE_CHECKING:
+    from dslint.launches.fault import Fault
 
 # What each program's own release is pinned by.
 PACKAGES: Final = {"llamafactory": "llamafactory", "axolotl": "axolotl", "swift": "ms-swift"}
