@@ -59,7 +59,8 @@ def numbers_as_text(asked: Asked) -> Iterator[Fault]:
     """`learning_rate: 5e-5` is text by YAML 1.1; LLaMA-Factory hands it to TrainingArguments as it is up
     to 0.9.2.
     """
-    if asked.config.kind != "llamafactory" or (asked.version is not None and asked.version >= NUMBERS_SINCE):
+    mends = asked.version is not None and asked.version >= NUMBERS_SINCE
+    if asked.config.kind != "llamafactory" or mends or not asked.uses_deepspeed:
         return
     source = asked.config.document.source
     for member in asked.config.document.root.members:
