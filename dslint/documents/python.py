@@ -53,7 +53,7 @@ WORTH: Final = re.compile(
 # A call or class that the reader knows, or a config: without one of these there is nothing to find.
 TELLING: Final = re.compile(
     r"\b(?:initialize|init_inference|Init|add_config_arguments|HfArgumentParser|TrlParser|\w*TrainingArguments"
-    r"|\w+Config|\w*Trainer|Fabric|Accelerator|DeepSpeedPlugin|DeepSpeedStrategy|ArgumentParser)\s*\("
+    r"|\w+Config|\w*Trainer|Fabric|Accelerator|DeepSpeedPlugin|DeepSpeedStrategy|ArgumentParser)\s*(?:\(|as\b)"
     r"|\w+(?:Arguments|Config)\s*\)\s*:|zero_optimization|train_micro_batch_size_per_gpu"
 )
 # What only Python 2 reads: such files are nobody's mistake.

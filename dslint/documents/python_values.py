@@ -33,7 +33,7 @@ from dslint.documents.python_names import (
 from dslint.documents.python_offsets import Offsets
 from dslint.documents.tree import UNKNOWN, Member, Node
 
-MAX_STEPS: Final = 20_000  # of one file: more is a generated one
+MAX_STEPS: Final = 10_000  # of one file; the longest real ones take some 2,000
 MAX_DEPTH: Final = 60
 MAX_BITS: Final = 256
 
@@ -170,7 +170,7 @@ def type_of(value: Any) -> Literal["string", "number", "boolean", "null", "unkno
 class Values:
     """Evaluates the expressions of one file."""
 
-    __slots__ = ("_known", "_offsets", "_steps", "names", "path")
+    __slots__ = ("_harmless", "_known", "_offsets", "_steps", "names", "path")
 
     def __init__(self, names: Names, offsets: Offsets, path: str) -> None:
         self.names = names
@@ -180,6 +180,7 @@ class Values:
         # Containers behind names, by use: a change whose new value reads the same name would else be worked
         # out anew for every change after it.
         self._known: dict[tuple[int, Position], Value] = {}
+        self._harmless: dict[int, bool] = {}
 
     # Nodes.
 
@@ -243,6 +244,7 @@ class Values:
         key = (id(node), frame.position)
         alone = frame.bound is None and frame.observer is None
         if alone and key in self._known:
+            self._steps += weight(self._known[key])
             return copied(self._known[key])
         value = self.bound_value(binding, node.id, frame)
         if value is None:
@@ -429,7 +431,7 @@ class Values:
 
     def node_of(self, node: ast.expr, frame: Frame) -> Node:
         """An expression's value as a part of a tree; a part that is loaded from a file is unknown here."""
-        value = self.value(node, frame)
+        value = self.value(node, frame._replace(shallow=False))
         return value if isinstance(value, Node) else self.unknown(node)
 
     def spread(self, result: Node, value: Value) -> None:
@@ -772,6 +774,9 @@ class Values:
                         found.append((each, when))
         found.sort(key=lambda pair: (pair[0].scope is frame.scope, pair[0].position))
         for alteration, when in found:
+            self._steps += 1 + weight(value)
+            if self._steps > MAX_STEPS:
+                return unseen(value)
             value = self.alter(value, alteration, when == "yes", frame)
         return value
 
@@ -792,7 +797,7 @@ class Values:
         return scope.owner(name) is owner
 
     def alter(self, value: Value, change: Alteration, certain: bool, frame: Frame) -> Value:
-        if change.kind == "escape" and self.is_harmless(change, frozenset()):
+        if change.kind == "escape" and self.is_harmless(change):
             return value
         bound = frame.bound if change.scope is frame.scope else None
         # The new value and the keys are looked at from before the change.
@@ -923,17 +928,33 @@ class Values:
         )
         return replace(value, overrides=(*value.overrides, *added))
 
-    def is_harmless(self, change: Alteration, seen: frozenset[int]) -> bool:
-        """Whether handing an object on leaves it as it is. `seen` are the hand-overs that are being looked into."""
-        if id(change) in seen:
-            return True
-        seen |= {id(change)}
-        if isinstance(change.node, ast.Call) and not change.alias:
-            return self.leaves_alone(change, seen)
+    def is_harmless(self, change: Alteration) -> bool:
+        """Whether handing an object on leaves it as it is, wherever it goes from there."""
+        known = self._harmless.get(id(change))
+        if known is not None:
+            return known
+        seen = {id(change)}
+        todo = [change]
+        while todo:
+            reached = self.leads_to(todo.pop())
+            if reached is None or any(each.kind != "escape" for each in reached):
+                self._harmless[id(change)] = False
+                return False
+            for each in reached:
+                if id(each) not in seen:
+                    seen.add(id(each))
+                    todo.append(each)
+        self._harmless.update(dict.fromkeys(seen, True))
+        return True
+
+    def leads_to(self, change: Alteration) -> list[Alteration] | None:
+        """What happens to an object under the name that it is handed on to; None when that cannot be seen."""
         if not change.alias:
-            return change.node is None
+            if isinstance(change.node, ast.Call):
+                return self.happens_inside(change)
+            return [] if change.node is None else None
         if isinstance(change.node, ast.Call) and self.gives_something_new(change.node):
-            return True
+            return []
         scopes = self.names.scopes
         if change.alias.startswith("self."):
             owner = change.scope.enclosing_class()
@@ -942,10 +963,7 @@ class Values:
             own = change.scope.owner(change.alias)
             scopes = [scope for scope in scopes if scope.owner(change.alias) is own]
         changes = [each for scope in scopes for each in scope.alterations.get(change.alias, ())]
-        return all(
-            (change.shallow and is_shallow(each)) or (each.kind == "escape" and self.is_harmless(each, seen))
-            for each in changes
-        )
+        return [each for each in changes if not (change.shallow and is_shallow(each))]
 
     def gives_something_new(self, call: ast.Call) -> bool:
         """Whether a call's result holds nothing of the objects that it is given."""
@@ -953,7 +971,8 @@ class Values:
         last = call.func.attr if isinstance(call.func, ast.Attribute) else dotted
         return bool(family(dotted)) or (last in HARMLESS and last not in SHARING)
 
-    def leaves_alone(self, change: Alteration, seen: frozenset[int]) -> bool:
+    def happens_inside(self, change: Alteration) -> list[Alteration] | None:
+        """What a called function does to an argument."""
         call = change.node
         assert isinstance(call, ast.Call)
         function = call.func
@@ -964,14 +983,13 @@ class Values:
         if scope is None and isinstance(function, ast.Name) and function.id in self.names.classes:
             scope, skip = self.initializer(function.id), 1
         if scope is None:
-            return last in HARMLESS or bool(family(dotted))
+            return [] if last in HARMLESS or family(dotted) else None
         if not isinstance(scope.node, ast.FunctionDef) or change.value is None:
-            return False
+            return None
         name = parameter_of(scope.node.args, call, change.value, skip)
         if name is None or any(name in inner.alterations for inner in self.names.scopes if inner.parent is scope):
-            return False
-        changes = scope.alterations.get(name, ())
-        return all(each.kind == "escape" and self.is_harmless(each, seen) for each in changes)
+            return None
+        return scope.alterations.get(name, [])
 
     def initializer(self, name: str) -> Scope | None:
         _, scope = self.names.classes[name]
@@ -982,6 +1000,18 @@ class Values:
 def not_undone(binding: Binding) -> bool:
     """A binding that need not have happened gives the value all the same: without it there is a NameError."""
     return binding.kind in ("value", "with", "parameter")
+
+
+def weight(value: Value) -> int:
+    """About how much there is to look at."""
+    if isinstance(value, Loaded):
+        return len(value.overrides) // 4
+    return (len(value.members) + len(value.items)) // 4
+
+
+def unseen(value: Value) -> Value:
+    """An object of which nothing can be told."""
+    return replace(value, blurred=True) if isinstance(value, Loaded) else blurred(value)
 
 
 def copied(value: Value) -> Value:
