@@ -17,6 +17,7 @@ ANCHORS: Final[tuple[str, ...]] = (
     "xception",
     "WARN",
     "Warning",
+    "ERROR",
     "not ",
     "annot",
     "must ",

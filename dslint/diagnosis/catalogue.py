@@ -13,7 +13,7 @@ from dslint.resources import CHECKOUT, INSTALLED, folder, is_checkout
 SOURCES: Final = Path(folder("rules")) / "messages"
 # Where a checkout keeps what it has compiled, and an installed wheel carries what was compiled for it.
 CACHE: Final = Path(CHECKOUT) / "rules" / "messages.compiled.json"
-CARRIED: Final = Path(INSTALLED) / "messages.json"
+CARRIED: Final = (Path(INSTALLED) / "messages.json", Path(INSTALLED) / "rules" / "messages.compiled.json")
 
 
 class CatalogueError(Exception):
@@ -25,12 +25,13 @@ def load_catalogue() -> Catalogue:
     """The catalogue of this installation. Raises CatalogueError."""
     if is_checkout():
         return decode(_fresh(SOURCES, CACHE))
-    if CARRIED.is_file():
-        return decode(_read(CARRIED))
+    for carried in CARRIED:
+        if carried.is_file():
+            return decode(_read(carried))
     if SOURCES.is_dir():
         return decode(_compile_in_memory(SOURCES))
     raise CatalogueError(
-        f"{CARRIED}: the catalogue of messages is missing from this installation; install dslint again"
+        f"{CARRIED[0]}: the catalogue of messages is missing from this installation; install dslint again"
     )
 
 

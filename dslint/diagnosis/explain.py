@@ -55,7 +55,7 @@ def explained(cause: Cause, findings: Sequence[Finding], documents: Sequence[Doc
 
 def likeness(cause: Cause, finding: Finding) -> int:
     """How well a finding explains a cause: the same rule, the same setting, or both; 0 is not at all."""
-    score = 2 if cause.message.rule in (finding.name, finding.code) else 0
+    score = 2 if finding.name in cause.message.rules else 0
     mine = [
         pointer for pointer in (finding.place.pointer, *(r.place.pointer for r in finding.related)) if pointer
     ]
@@ -74,6 +74,9 @@ def related(pointer: str, named: str) -> bool:
 def context_of(diagnosis: Diagnosis) -> dict[str, Any]:
     """What the log says of the run that a config can be checked against."""
     context: dict[str, Any] = {}
+    framework = next((cause.message.framework for cause in diagnosis.causes if cause.message.framework), None)
+    if framework:
+        context["framework"] = framework
     if diagnosis.facts.version:
         context["deepspeed_version"] = diagnosis.facts.version
     for cause in diagnosis.causes:

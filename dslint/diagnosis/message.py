@@ -37,6 +37,8 @@ class Message(NamedTuple):
     - near: one of these texts must stand within the lines around; unless: none of these on the line.
     - needs: the log must show this somewhere: deepspeed, or zero3.
     - least: how often it must be seen before it means anything.
+    - rules: the lint rules that may find the fault in the files.
+    - framework: what handed the config to DeepSpeed, where the message tells.
     - at: JSON Pointers into the config, with captures (`/{key}`).
     - includes: entries that tell a part of the same story and are folded into this one.
     """
@@ -53,7 +55,8 @@ class Message(NamedTuple):
     unless: tuple[str, ...]
     needs: str | None
     least: int
-    rule: str | None
+    rules: tuple[str, ...]
+    framework: str | None
     at: tuple[str, ...]
     why: tuple[str, ...]
     fix: tuple[str, ...]

@@ -30,6 +30,9 @@ Trouble = Literal[
 ]
 
 
+Framework = Literal["deepspeed", "transformers", "accelerate", "lightning"]
+
+
 def _several(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
@@ -51,7 +54,7 @@ class Example(BaseModel):
 class Entry(BaseModel):
     """One message as it is written; `dslint.diagnosis.message.Message` says what the fields mean.
 
-    `bare`: it is printed without a level or an exception's name before it, so its own text must be searched for.
+    `bare`: it can be printed without a level or an exception's name before it, so these pieces of it are searched for.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -67,8 +70,9 @@ class Entry(BaseModel):
     unless: Texts = []
     needs: Literal["deepspeed", "zero3"] | None = None
     least: Annotated[int, Field(ge=1)] = 1
-    bare: bool = False
-    rule: Name | None = None
+    bare: Texts = []
+    rules: Annotated[list[Name], BeforeValidator(_several)] = []
+    framework: Framework | None = None
     at: Texts = []
     why: Texts
     fix: Texts
@@ -80,11 +84,12 @@ class Entry(BaseModel):
 
 
 class MessageFile(BaseModel):
-    """One file: a family and its messages."""
+    """One file: a family and its messages, with the framework that prints all of them."""
 
     model_config = ConfigDict(extra="forbid")
 
     family: Name
+    framework: Framework | None = None
     messages: Annotated[list[Entry], Field(min_length=1)]
 
 
@@ -117,6 +122,7 @@ def read_sources(source_dir: Path) -> list[tuple[str, Entry]]:
             if bool(entry.match) == bool(entry.metric):
                 raise CatalogueError(f"{path}: {entry.name}: give either `match` or `metric`")
             seen[entry.name] = path
+            entry.framework = entry.framework or content.framework
             entries.append((content.family, entry))
     for _, entry in entries:
         for name in entry.includes:
@@ -139,8 +145,7 @@ def compile_sources(source_dir: Path) -> dict[str, Any]:
     )
     anchors = list(ANCHORS)
     for _, entry in entries:
-        if entry.bare:
-            _add_own_anchors(templates[entry.name][0], anchors)
+        anchors += [text for text in entry.bare if not any(anchor in text for anchor in anchors)]
     messages = [_compile(family, entry, templates[entry.name], counts) for family, entry in entries]
     return {"fingerprint": fingerprint(source_dir), "anchors": anchors, "messages": messages}
 
@@ -150,12 +155,6 @@ def _templates(family: str, entry: Entry, source_dir: Path) -> tuple[list[Templa
         return [read_template(text) for text in entry.match], [read_template(text) for text in entry.capture]
     except TemplateError as error:
         raise CatalogueError(f"{source_dir / family}.yaml: {entry.name}: {error}") from error
-
-
-def _add_own_anchors(templates: list[Template], anchors: list[str]) -> None:
-    for template in templates:
-        if not any(anchor in piece for anchor in anchors for piece in template.literals):
-            anchors.append(template.longest.strip())
 
 
 def _compile(
@@ -175,7 +174,8 @@ def _compile(
         "unless": entry.unless,
         "needs": entry.needs,
         "least": entry.least,
-        "rule": entry.rule,
+        "rules": entry.rules,
+        "framework": entry.framework,
         "at": entry.at,
         "why": [" ".join(text.split()) for text in entry.why],
         "fix": [" ".join(text.split()) for text in entry.fix],

@@ -103,15 +103,25 @@ class Recogniser:
         best: Found | None = None
         for message, pattern in pairs:
             literal = pattern.squeezed_literal if squeezed else pattern.literal
-            if literal not in text or (best and pattern.weight <= best.weight):
+            if literal not in text or (best and pattern.weight <= best.weight and message is not best.message):
                 continue
             match = compiled(pattern.squeezed if squeezed else pattern.pattern).search(text)
             if match is None or any(word in text for word in message.unless):
                 continue
             if message.near and not around.holds(message.near, text):
                 continue
-            best = Found(pattern.weight, message, match)
+            best = heavier(best, Found(pattern.weight, message, match))
         return best
+
+
+def heavier(one: Found | None, other: Found) -> Found:
+    """Of two messages the one with more fixed text; of one message's patterns the one that captures more."""
+    if one is None:
+        return other
+    if one.message is not other.message:
+        return other if other.weight > one.weight else one
+    kept = other if len(other.match.groupdict()) > len(one.match.groupdict()) else one
+    return kept._replace(weight=max(one.weight, other.weight))
 
 
 @lru_cache(maxsize=2048)

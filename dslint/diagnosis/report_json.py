@@ -44,7 +44,7 @@ def cause_item(cause: Cause, explained: Explained | None) -> dict[str, Any]:
         "summary": cause.summary,
         "why": cause.why,
         "fix": cause.fix,
-        "rule": message.rule,
+        "rules": list(message.rules),
         "pointers": cause.pointers,
         "releases": message.releases,
         "sources": list(message.sources),

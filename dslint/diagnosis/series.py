@@ -16,10 +16,10 @@ from dslint.diagnosis.stretch import Stretch, evidence_at, line_around
 
 Kind = Literal["nan", "zero"]
 
-_NOT_FINITE: Final = rb"[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity|-Infinity)"
+_NOT_FINITE: Final = rb"[-+]?(?:[nN]a[nN]|NAN|[iI]nf(?:inity)?|INF)"
 _ZERO: Final = rb"[-+]?0+(?:\.0*)?(?:[eE][-+]?\d+)?(?![\d.])"
 _NUMBER: Final = rb"[-+]?\d[\d.]*(?:[eE][-+]?\d+)?"
-_BETWEEN: Final = rb"['\"]?(?:\s?[:=]\s?|\s)['\"]?(?:tensor\()?\[?"
+_BETWEEN: Final = rb"['\"]?[:= ]{1,3}['\"]?(?:tensor\()?"
 
 
 @dataclass(slots=True)
