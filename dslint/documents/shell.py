@@ -14,7 +14,7 @@ from dslint.documents.shell_words import Piece, Text, flat
 from dslint.documents.tree import Place, Source, Unknown
 
 # A launch script is a few hundred lines; what is longer holds data.
-LONGEST: Final = 1_000_000
+LONGEST: Final = 300_000
 
 
 def read_script(source: Source) -> Script:
@@ -23,6 +23,8 @@ def read_script(source: Source) -> Script:
 
     Never raises: what cannot be read is left out, and `complete` is False.
     """
+    if len(source.text) > LONGEST:
+        return Script(source, complete=False)
     name = source.path.rpartition("/")[2].lower()
     if name in ("makefile", "gnumakefile") or name.endswith(".mk"):
         from dslint.documents.makefile import read_makefile
@@ -76,7 +78,10 @@ def run_words(walker: Walker, words: Sequence[tuple[str | Unknown, int, int]], s
         folder=scope.folder,
     )
     walker.commands.append(command)
-    walker.start_scripts(command, made, {}, Frame(Text([]), scope))
+    try:
+        walker.start_scripts(command, made, {}, Frame(Text([]), scope))
+    except RecursionError:
+        walker.complete = False
 
 
 def walk(walker: Walker, frame: Frame) -> None:

@@ -30,10 +30,12 @@ EXPANSIONS: Final = frozenset(
 )
 QUOTES: Final = frozenset({"string", "raw_string", "ansi_c_string", "translated_string"})
 
-# What a backslash does in each kind of text; a group holds what is left of it.
-BARE: Final = re.compile(r"\\(?:\r?\n|(.)|$)", re.DOTALL)
-DOUBLE: Final = re.compile(r"\\(?:\r?\n|([$`\"\\]))")
-HEREDOC: Final = re.compile(r"\\(?:\r?\n|([$`\\]))")
+# A variable in its plain forms. The grammar loses its way in `$A/$B/c`, so these are read without it.
+NAME: Final = r"\$(?:([A-Za-z_]\w*|[0-9@*#?$!-])|\{([A-Za-z_]\w*)\})"
+# What a backslash does in each kind of text: the first group holds what is left of it.
+BARE: Final = re.compile(rf"\\(?:\r?\n|(.)|$)|{NAME}", re.DOTALL)
+DOUBLE: Final = re.compile(rf"\\(?:\r?\n|([$`\"\\]))|{NAME}")
+HEREDOC: Final = re.compile(rf"\\(?:\r?\n|([$`\\]))|{NAME}")
 ANSI: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
 ANSI_LETTERS: Final = {
     "n": "\n",
@@ -204,7 +206,7 @@ class Expander:
         if kind == "raw_string":
             return [Part([self.text.pieces(start + 1, end - 1)], True, True)]
         if kind == "ansi_c_string":
-            return [Part([self.literal(start + 2, end - 1, ANSI)], True, True)]
+            return self.literal(start + 2, end - 1, ANSI, True)
         if kind == "translated_string":
             return [
                 part
@@ -218,7 +220,7 @@ class Expander:
             child.type in EXPANSIONS or child.type in QUOTES for child in node.children
         ):
             return self.between(node, start, end, BARE, quoted)
-        return [Part([self.home(self.literal(start, end, BARE))], quoted, True)]
+        return self.home(self.literal(start, end, BARE, quoted))
 
     def between(self, node: Node, start: int, end: int, escapes: re.Pattern[str], quoted: bool) -> list[Part]:
         """The expansions and strings below a node, and the text between them."""
@@ -234,22 +236,31 @@ class Expander:
                 or child.type == "concatenation"
             ):
                 if first > place:
-                    found.append(Part([self.literal(place, first, escapes)], quoted, True))
+                    found.extend(self.literal(place, first, escapes, quoted))
                 found.extend(self.parts(child, quoted))
                 place = last
         if end > place:
-            pieces = self.literal(place, end, escapes)
-            found.append(Part([self.home(pieces) if place == start and not quoted else pieces], quoted, True))
-        return found
+            found.extend(self.literal(place, end, escapes, quoted))
+        return found if quoted else self.home(found)
 
-    def literal(self, start: int, end: int, escapes: re.Pattern[str]) -> list[Piece]:
-        """The text `start:end` with its backslashes undone."""
+    def literal(self, start: int, end: int, escapes: re.Pattern[str], quoted: bool) -> list[Part]:
+        """The text `start:end` with its backslashes undone and its plain variables expanded."""
         text = self.text.text
+        parts: list[Part] = []
         pieces: list[Piece] = []
         place = start
         for match in escapes.finditer(text, start, end):
             pieces.extend(self.text.pieces(place, match.start()))
             place = match.end()
+            if match[0][0] == "$":
+                if pieces:
+                    parts.append(Part([pieces], quoted, True))
+                pieces = []
+                name = match[2] or match[3]
+                parts.append(
+                    self.parameter(None, match.start(), name, self.text.trail(*match.span()), quoted)
+                )
+                continue
             left = unescaped(match, escapes)
             if left is None:
                 continue
@@ -258,22 +269,20 @@ class Expander:
             else:
                 pieces.append(Piece(left, self.text.trail(*match.span())))
         pieces.extend(self.text.pieces(place, end))
-        return pieces
+        if pieces or not parts:
+            parts.append(Part([pieces], quoted, True))
+        return parts
 
-    def home(self, pieces: list[Piece]) -> list[Piece]:
+    def home(self, parts: list[Part]) -> list[Part]:
         """`~/x`: the folder is the user's, and not known."""
-        if (
-            not pieces
-            or isinstance(pieces[0].text, Unknown)
-            or not re.match(r"~[\w.-]*(?:/|$)", pieces[0].text)
-        ):
-            return pieces
-        first = pieces[0]
-        assert isinstance(first.text, str)
+        pieces = parts[0].items[0] if parts and parts[0].literal and not parts[0].quoted else ()
+        first = pieces[0] if pieces else None
+        if first is None or isinstance(first.text, Unknown) or not re.match(r"~[\w.-]*(?:/|$)", first.text):
+            return parts
         cut = first.text.index("/") if "/" in first.text else len(first.text)
         folder = Piece(UNKNOWN, first.part(0, cut).trail, symbol=first.text[:cut])
         rest = [first.part(cut, len(first.text))] if cut < len(first.text) else []
-        return [folder, *rest, *pieces[1:]]
+        return [Part([[folder, *rest, *pieces[1:]]], False, True), *parts[1:]]
 
     def braces(self, node: Node) -> bool:
         """Whether a word holds `{a,b}` or `{1..3}` outside quotes."""
@@ -299,9 +308,9 @@ class Expander:
         start, end = self.bounds(node)
         use = self.text.trail(start, end)
         if node.type == "simple_expansion":
-            return self.parameter(node, self.text.text[start + 1 : end], use, quoted)
+            return self.parameter(node, start, self.text.text[start + 1 : end], use, quoted)
         if node.type == "expansion":
-            return self.parameter(node, self.text.text[start + 2 : end - 1], use, quoted)
+            return self.parameter(node, start, self.text.text[start + 2 : end - 1], use, quoted)
         if node.type == "arithmetic_expansion":
             return Part([self.arithmetic(start, end, use)], quoted, False)
         if node.type == "command_substitution":
@@ -353,31 +362,34 @@ class Expander:
     def here(self) -> tuple[str, ...]:
         return (self.scope.folder.path or ".",) if self.scope.folder is not None else ()
 
-    def parameter(self, node: Node, raw: str, use: Trail, quoted: bool) -> Part:
-        """`$NAME` and `${NAME…}`."""
+    def parameter(self, node: Node | None, start: int, raw: str, use: Trail, quoted: bool) -> Part:
+        """`$NAME` and `${NAME…}`; `node` is None for the plain forms."""
         match = PARAMETER.fullmatch(raw)
         if match is None:
-            return self.unclear(node, quoted)
+            return self.opaque(raw, start, use, quoted)
         sign, name, index, rest = match.groups()
         if sign == "#" and not name.strip("#") and not rest and not index:
             sign, name = "", "#"
         if sign == "#":
             return Part([self.length(name, index, use)], quoted, False)
-        if sign == "!":
-            return self.indirect(node, name, index, rest, use, quoted)
+        if sign == "!" and raw != "!":
+            return self.indirect(start, raw, name, index, rest, use, quoted)
         if name in ("@", "*") or index in ("[@]", "[*]"):
-            return self.many(node, name, rest, use, quoted and (name == "*" or index == "[*]"), quoted)
-        pieces = self.item(node, name, index, use)
-        if rest:
+            return self.many(name, rest, use, quoted and (name == "*" or index == "[*]"), quoted)
+        pieces = self.item(start, name, index, use)
+        if rest and node is not None:
             pieces = self.operated(node, name, pieces, rest, use)
-        return Part([[self.from_environment(node, name, use)] if pieces is None else pieces], quoted, False)
+        return Part([[self.from_environment(start, name, use)] if pieces is None else pieces], quoted, False)
 
-    def item(self, node: Node, name: str, index: str | None, use: Trail) -> list[Piece] | None:
+    def opaque(self, raw: str, start: int, use: Trail, quoted: bool) -> Part:
+        return Part([[Piece(UNKNOWN, use, symbol=f"${raw[:80]}@{start}")]], quoted, False)
+
+    def item(self, start: int, name: str, index: str | None, use: Trail) -> list[Piece] | None:
         """A variable's pieces, seen from where it is used; None when it is not set in the script."""
         if name.isdecimal():
             return self.positional(int(name), use)
         if not (name[0].isalpha() or name[0] == "_"):
-            return [Piece(UNKNOWN, use, symbol=f"${name}@{node.start_byte}")]
+            return [Piece(UNKNOWN, use, symbol=f"${name}@{start}")]
         value = self.scope.values.get(name)
         if value is None:
             return None
@@ -390,7 +402,7 @@ class Expander:
                 and not any(p.many for item in value.items for p in item)
             )
             if not known:
-                return [Piece(UNKNOWN, use, symbol=f"{name}{index}@{node.start_byte}")]
+                return [Piece(UNKNOWN, use, symbol=f"{name}{index}@{start}")]
             pieces = value.items[int(number)] if int(number) < len(value.items) else ()
         if name == self.own:
             return [piece if piece.trail else piece.below(use) for piece in pieces]
@@ -402,11 +414,11 @@ class Expander:
             return [Piece(UNKNOWN, use, symbol=f"${number}+{self.scope.shifts if number else 0}")]
         return [piece.below(use) for piece in given[number - 1]] if number <= len(given) else []
 
-    def from_environment(self, node: Node, name: str, use: Trail) -> Piece:
-        symbol = f"${name}@{node.start_byte}" if name in CHANGING else f"${name}"
+    def from_environment(self, start: int, name: str, use: Trail) -> Piece:
+        symbol = f"${name}@{start}" if name in CHANGING else f"${name}"
         return Piece(UNKNOWN, use, symbol=symbol, choices=self.here() if name == "PWD" else ())
 
-    def many(self, node: Node, name: str, rest: str, use: Trail, as_one: bool, quoted: bool) -> Part:
+    def many(self, name: str, rest: str, use: Trail, as_one: bool, quoted: bool) -> Part:
         """`"$@"` and `"${NAME[@]}"`."""
         if name in ("@", "*"):
             items: Sequence[Pieces] | None = self.scope.positional
@@ -446,13 +458,15 @@ class Expander:
                 return [Piece(str(len(text)), use)]
         return [Piece(UNKNOWN, use, symbol=f"#{name}@{use[-1:]}")]
 
-    def indirect(self, node: Node, name: str, index: str | None, rest: str, use: Trail, quoted: bool) -> Part:
+    def indirect(
+        self, start: int, raw: str, name: str, index: str | None, rest: str, use: Trail, quoted: bool
+    ) -> Part:
         target = self.plain(name)
         if target is None or index or rest or not target.isidentifier():
-            return self.unclear(node, quoted)
-        pieces = self.item(node, target, None, use)
+            return self.opaque(raw, start, use, quoted)
+        pieces = self.item(start, target, None, use)
         return Part(
-            [pieces if pieces is not None else [self.from_environment(node, target, use)]], quoted, False
+            [pieces if pieces is not None else [self.from_environment(start, target, use)]], quoted, False
         )
 
     def operated(

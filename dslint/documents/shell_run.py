@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dslint.documents.script import Command, Folder, Heredoc, Hint, Job, Redirect
 from dslint.documents.shell_conditions import decide, matches
-from dslint.documents.shell_expand import EXPANSIONS, HEREDOC, Expander
+from dslint.documents.shell_expand import EXPANSIONS, HEREDOC, NAME, Expander
 from dslint.documents.shell_files import changed_files
 from dslint.documents.shell_hints import cause_of_cut
 from dslint.documents.shell_jobs import read_job
@@ -59,13 +59,15 @@ SETUP_FILE: Final = re.compile(
     r"activate$|(^|/)(\.?bash\w*|\.?profile|\.?zshrc|conda\.sh|modules?\.sh|setvars\.sh|lmod\w*)$|^/etc/|/init/"
 )
 DECLARATIONS: Final = frozenset({"export", "declare", "typeset", "local", "readonly"})
+# What the grammar is not shown: it sees a letter for each character of a plain variable.
+MASKED: Final = re.compile(rf"\\.|{NAME}", re.DOTALL)
 COMMENT_IN_BACKTICKS: Final = re.compile(r"`#[^`\n]*`")
 UNREADABLE: Final = re.compile(r"[^\t\n\r -~]")
 
-MOST_STEPS: Final = 20_000
+MOST_STEPS: Final = 8_000
+MOST_CALLS: Final = 500
 MOST_NODES_A_SCRIPT: Final = 200_000
 DEEPEST: Final = 50
-DEEPEST_CALL: Final = 6
 
 
 @cache
@@ -81,6 +83,8 @@ def parse(text: str) -> Node:
     # A shell takes every other character as a letter of a word; one byte for each keeps the offsets.
     if not (text.isascii() and text.isprintable()):
         text = UNREADABLE.sub(".", text)
+    if "$" in text:
+        text = MASKED.sub(lambda match: match[0] if match[0][0] == "\\" else "x" * len(match[0]), text)
     if "`#" in text:
         # A comment within a command, as some write it: it expands to nothing.
         text = COMMENT_IN_BACKTICKS.sub(lambda match: " " * len(match[0]), text)
@@ -153,6 +157,7 @@ class Walker:
         self._steps = 0
         self._depth = 0
         self._calls = 0
+        self._inside: set[tuple[int, int]] = set()
         self._maybe = 0
         self._exported: dict[int, tuple[Value, Word]] = {}
         # The last text that a command of a pipeline printed, for `cat <<EOF | tee file`.
@@ -441,6 +446,8 @@ class Walker:
         if target is None:
             return None
         written = frame.text.text[target.start_byte : target.end_byte]
+        if not written.partition("[")[0].isidentifier():
+            return None
         if target.type == "subscript":
             name = written.partition("[")[0]
             return name, unknown(f"{name}@{node.start_byte}", many=True)
@@ -483,6 +490,8 @@ class Walker:
                 self.set(frame, name, value)
             elif child.type == "variable_name":
                 name = word_of[child.start_byte : child.end_byte]
+                if not name.isidentifier():
+                    continue
                 if keyword == "local" and frame.saved is not None:
                     frame.saved.setdefault(name, frame.scope.values.get(name))
             else:
@@ -694,7 +703,10 @@ class Walker:
     def call(self, name: str, words: list[Word], settings: dict[str, Value], frame: Frame) -> None:
         text, body, uncertain = self._functions[name]
         self._called.add(name)
-        if self._calls >= DEEPEST_CALL:
+        self._calls += 1
+        inside = id(text), body.start_byte
+        if inside in self._inside or self._calls > MOST_CALLS:
+            # A function that calls itself is walked once; what it sets is then not known to the last.
             self.complete = False
             return
         scope = frame.scope
@@ -706,9 +718,9 @@ class Walker:
         saved: dict[str, Value | None] = {key: scope.values.get(key) for key in settings}
         for key, value in settings.items():
             scope.assign(key, value)
-        self._calls += 1
+        self._inside.add(inside)
         self.statement(body, frame._replace(text=text, saved=saved, top=frame.top and text.flat))
-        self._calls -= 1
+        self._inside.discard(inside)
         scope.positional, scope.shifts = outside
         if scope.ended == "return":
             scope.ended = ""
@@ -986,6 +998,8 @@ class Walker:
         if not first or not last or len(first) != len(last):
             return
         start, end = first[-1][0], last[-1][1]
+        if end < start:
+            return
         key = (start, end, target.shape if target is not None else "")
         substitute = substitution_in(
             frame.scope.copy(), frame.text.trail(text.start, text.end), self.source.path
@@ -1059,6 +1073,9 @@ def parts_of(node: Node) -> tuple[list[Node], list[Node], list[Node]]:
     arguments: list[Node] = []
     redirects: list[Node] = []
     for child in node.children:
+        if child.start_byte == child.end_byte:
+            # What the grammar misses in a broken text.
+            continue
         if child.type == "variable_assignment":
             prefix.append(child)
         elif child.type == "command_name":
@@ -1090,6 +1107,8 @@ def adds_to_itself(node: Node, name: str, text: Text) -> bool:
             value.type == "array" or text.text[value.start_byte + 1 :][:1].isspace()
         )
     written = text.text[node.start_byte : node.end_byte]
+    if not name.isidentifier():
+        return False
     return re.match(rf"{name}=\"?\$(?:{name}\s|\{{{name}\}}\s)", written) is not None
 
 
@@ -1152,15 +1171,24 @@ class substitution_in:  # noqa: N801
     def __call__(self, placeholder: str) -> str | Unknown:
         span = self._trail[-1] if self._trail else (0, 0)
         text = Text([Piece(placeholder, (span,))])
-        node = parse(placeholder)
-        while node.type not in EXPANSIONS:
-            if len(node.children) == 0 or node.start_byte != 0 or node.end_byte != len(placeholder):
-                return UNKNOWN
-            node = node.children[0]
-        if span_of(node) != (0, len(placeholder)):
+        commands = parse(placeholder).named_children
+        if (
+            len(commands) != 1
+            or commands[0].type != "command"
+            or span_of(commands[0]) != (0, len(placeholder))
+        ):
             return UNKNOWN
-        part = Expander(text, self._scope, self._path, lambda *_: None).expansion(node, True)
-        return text_of(piece for item in part.items for piece in item) if len(part.items) == 1 else UNKNOWN
+        _, words, others = parts_of(commands[0])
+        if len(words) != 1 or others:
+            return UNKNOWN
+        expander = Expander(text, self._scope, self._path, lambda *_: None)
+        if words[0].type in EXPANSIONS:
+            parts = [expander.expansion(words[0], True)]
+        else:
+            parts = expander.between(words[0], 0, len(placeholder), HEREDOC, True)
+        if any(len(part.items) != 1 for part in parts):
+            return UNKNOWN
+        return text_of(piece for part in parts for piece in part.items[0])
 
 
 def script_argument(name: str | None, words: Sequence[Word]) -> tuple[Sequence[Word], Sequence[Piece]] | None:

@@ -106,6 +106,7 @@ class Text:
 
     def pieces(self, start: int, end: int) -> list[Piece]:
         """The pieces of the characters `start:end`."""
+        end = min(end, len(self.text))
         if len(self._pieces) == 1 and isinstance(self._pieces[0].text, str):
             return [self._pieces[0].part(start, end)] if end > start else []
         found: list[Piece] = []
@@ -136,7 +137,7 @@ class Text:
 
 # What a template engine or a reader is to fill in: `{{ name }}`, `${{ name }}`, and `<your path>` as a word of its own.
 PLACEHOLDER: Final = re.compile(
-    r"\$?\{\{[^\n]*?\}\}+|(?<=[\s=\"'])<[A-Za-z_][\w ./:-]*(?<!\s\d)(?<!\s)>(?=[\s\"'/:,;)_.-]|$)"
+    r"\$?\{\{[^\n{}]{1,200}\}\}|(?<=[\s=\"'])<[A-Za-z_][\w ./:-]*(?<!\s\d)(?<!\s)>(?=[\s\"'/:,;)_.-]|$)"
 )
 
 

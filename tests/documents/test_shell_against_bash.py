@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from dslint.documents.script import Command
@@ -17,7 +17,7 @@ BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="bash isn't installed, so nothing can be held against it")
 
 # Every word that `probe` gets, ended by \x01; every call ended by \x02.
-PRELUDE = "exec 9>&1\nprobe() { { [ $# -gt 0 ] && printf '%s\\1' \"$@\"; printf '\\2'; } >&9; }\n"
+PRELUDE = "exec 9>&1\nFUNCNEST=20\nprobe() { { [ $# -gt 0 ] && printf '%s\\1' \"$@\"; printf '\\2'; } >&9; }\n"
 
 
 FIRST = "A=one\nB='two three'\nC=\nLONG_NAME=dir/file.json\nN=8\nARR=(--x 1)\n"
@@ -27,10 +27,12 @@ def words_of_bash(script: str) -> list[list[str]]:
     done = subprocess.run(
         [BASH, "--norc", "-c", PRELUDE + script],
         capture_output=True,
-        env={"PATH": "/nowhere"},
-        timeout=20,
+        env={"PATH": "/nowhere", "LC_ALL": "C.UTF-8"},
+        timeout=60,
         check=False,
     )
+    # A function that calls itself for ever is nothing to hold against.
+    assume(b"maximum function nesting level" not in done.stderr)
     out = done.stdout.decode("utf-8", "surrogateescape")
     return [call.split("\x01")[:-1] for call in out.split("\x02")[:-1]]
 
@@ -81,6 +83,9 @@ def parts(draw, arrays: bool = True) -> str:
         return f'"${name} and ${{{name}}}x"'
     if kind == 5:
         return f"${{{name}:-{draw(st.sampled_from(['d', 'd e', '$B', '-q']))}}}"
+    if kind == 6 and draw(st.booleans()):
+        other = draw(NAMES)
+        return f"${name}/${other}{draw(st.sampled_from(['/c', '.json', ',x=', '']))}"
     if kind == 6:
         return draw(st.sampled_from([r"a\ b", r"\"q\"", r"\$A", "$((1 + 2 * 3))", "$((N / 2))", '"${#A}"', "${A%.*}", "${A##*/}"]))
     if kind == 7:
@@ -193,6 +198,13 @@ def test_every_call_that_bash_makes_is_among_those_that_are_read(lines):
         "A=a\\ b\nprobe $A \"$A\"\n",
         "echo() { :; }\nA=' lead trail '\nprobe x$A y \"x${A}y\"\n",
         "probe \"a $UNSET b\" ${UNSET}\n",
+        "A=a; B=b; C=c\nprobe $A/$B/c.$C --x=$A,y=$B,z $A-$B.json ./$A/$B/\nD=$A/$B/d\nprobe $D\n",
+        "N=3; M=4\nD=\" a \"n=$N,m=$M\" b \"\nprobe $D\n",
+        "A=a\nprobe \"\\$A $A \\\\$A\" '$A' \\$A \\\\$A $A$A ${A}$A\"$A\"'$A'\n",
+        "A=a\nprobe $A# $A* x$A[1] $A:b {$A,$A}\n",
+        "A='1 2'\nfor i in $A; do :; done\nprobe ${A} $A $1 $# \"$@\" end\n",
+        "A=(x y); i=1\nprobe $A ${A[i]} ${A[$i]} ${A[-1]}\n",
+        "A=one\ncase $A in one) probe yes;; esac\n[ $A = one ] && probe also\n",
     ],
 )
 def test_a_construct_gives_the_words_that_bash_gives(script):
