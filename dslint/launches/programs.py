@@ -292,8 +292,8 @@ def written_configs(program: Program) -> list[tuple[str, Document]]:
 def overlaid(document: Document, loaded: Loaded) -> Document:
     """A config file as the program that loads it has it after its own changes.
 
-    Where the program changes nothing the document itself; else a derived one, whose changed nodes have their
-    spans in the program's text: give no place in it without looking at where the node came from.
+    Where the program changes nothing the document itself; else a derived one, in which a changed node has the place
+    that it has in the file (a new one that of the whole).
     """
     if not loaded.overrides and not loaded.blurred:
         return document
@@ -331,15 +331,25 @@ def put(root: Node, path: tuple[str, ...], node: Node | None, remove: bool) -> N
         place = found
     key = path[-1]
     old = place.member(key)
-    rest = [member for member in place.members if member.key != key]
+    place.members = [member for member in place.members if member.key != key]
     if remove:
-        place.members = rest
         return
-    span = old or Member(key, root.start, root.start, root)
-    new = (
-        node if node is not None else unknown_like(span.node if old else Node("null", root.start, root.start))
+    member = old or Member(key, root.start, root.end, Node("null", root.start, root.end))
+    new = unknown_like(member.node) if node is None else placed(node, member.node)
+    place.members.append(member._replace(node=new))
+
+
+def placed(node: Node, at: Node) -> Node:
+    """A tree with all its nodes at one place."""
+    return Node(
+        node.kind,
+        at.start,
+        at.end,
+        node.value,
+        [Member(member.key, at.start, at.end, placed(member.node, at)) for member in node.members],
+        [placed(item, at) for item in node.items],
+        open=node.open,
     )
-    place.members = [*rest, Member(key, span.key_start, span.key_end, new)]
 
 
 # Small things.
