@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dslint.documents.tree import UNKNOWN, Document, Member, Node, Place, join_pointer
+from dslint.documents.tree import UNKNOWN, Document, Member, Node, Place, Source, join_pointer
 from dslint.launches.accelerate_derive import Setting, derive
 from dslint.launches.accelerate_keys import DERIVED, DISTRIBUTED_TYPES, FLAGS_WIN_SINCE, TOP_KEYS, Version
 from dslint.launches.launch import Argument
@@ -180,6 +180,29 @@ def derived(
     for key in flags.keys() & DERIVED.keys() - own.keys():
         own[key] = home.beside(key)._replace(value=UNKNOWN)
     return derive(document.source, own, precision_of(document, flags), home, version)
+
+
+def derived_from_flags(
+    source: Source, flags: Mapping[str, Argument], home: Place, version: Version | None = None
+) -> Document:
+    """The config that `accelerate launch --use_deepspeed --zero_stage 3 …` makes without a file.
+
+    Args:
+        flags: by their names without dashes, values as text; those of another source are unknown.
+        home: where the command stands; what Accelerate adds by itself is shown there.
+    """
+    own = Setting(None, home.start, home.end, home.start, home.end, None)
+    settings = {name: flag_setting(flag, source, own) for name, flag in flags.items() if name in DERIVED}
+    given = flags.get("mixed_precision")
+    precision = None if given is None else flag_setting(given, source, own)
+    return derive(source, settings, precision, own, version, "shell")
+
+
+def flag_setting(flag: Argument, source: Source, home: Setting) -> Setting:
+    place = flag.place
+    if place.source is not source:
+        return home._replace(value=UNKNOWN)
+    return Setting(flag.value, place.start, place.end, place.start, place.end, None)
 
 
 def home_of(document: Document, block: Member | None) -> Setting:

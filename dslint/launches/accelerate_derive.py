@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from dslint.documents.tree import UNKNOWN, Document, Kind, Member, Node, Source
+from dslint.documents.tree import UNKNOWN, Document, Kind, Member, Node, Source, Syntax
 from dslint.launches.accelerate_keys import AUTO_CLIPPING_SINCE, AUTO_STEPS_SINCE, NEWEST, Version
 
 
@@ -63,6 +63,7 @@ def derive(
     precision: Setting | None,
     home: Setting,
     version: Version | None = None,
+    syntax: Syntax = "yaml",
 ) -> Document:
     """The config as a document of the DeepSpeed dialect.
 
@@ -82,7 +83,7 @@ def derive(
         *formats(precision, home),
     ]
     root = Node("object", home.start, home.end, members=members, origin=home.origin)
-    return Document(source, root, "yaml", "deepspeed", derived=True)
+    return Document(source, root, syntax, "deepspeed", derived=True)
 
 
 class Maker:

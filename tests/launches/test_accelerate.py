@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dslint.documents import yaml
 from dslint.documents.tree import UNKNOWN, Place, Source, walk
-from dslint.launches.accelerate import AccelerateConfig, accelerate_config
+from dslint.launches.accelerate import AccelerateConfig, accelerate_config, derived_from_flags
 from dslint.launches.accelerate_derive import READERS
 from dslint.launches.accelerate_faults import faults, refused_beside_file
 from dslint.launches.accelerate_keys import DERIVED, LAUNCHING, TOP_KEYS
@@ -156,6 +156,21 @@ def test_what_a_flag_changes_is_unknown_in_the_made_config() -> None:
     assert old.derived.node("/zero_optimization/stage").value == 2
     same = read(block("zero_stage: 2"), zero_stage="2")
     assert same.derived.node("/zero_optimization/stage").value == 2
+
+
+def test_flags_alone_make_a_config_that_stands_in_the_script() -> None:
+    text = "accelerate launch --use_deepspeed --zero_stage 3 --mixed_precision bf16 train.py"
+    source = Source("train.sh", text)
+
+    def flag(value: str) -> Argument:
+        return Argument(value, Place(source, text.index(value), text.index(value) + len(value)))
+
+    home = Place(source, 0, len("accelerate launch"))
+    derived = derived_from_flags(source, {"zero_stage": flag("3"), "mixed_precision": flag("bf16")}, home)
+    node = derived.node("/zero_optimization/stage")
+    assert (node.value, text[node.start : node.end], node.origin) == (3, "3", None)
+    assert derived.node("/bf16/enabled").value is True
+    assert derived.node("/gradient_clipping").value == "auto"
 
 
 # --- how many
