@@ -224,10 +224,18 @@ def fix_misplaced(violation: Violation, launch: Launch) -> Fix | None:
             f"remove {key} here, since {dotted(places[0])} is given",
             (Change("remove", violation.pointer),),
         )
+    if is_other_format(violation.pointer, places[0]):
+        # Moved to the other format's block it would act on a format that is off, or turn into a fault of its own.
+        return Fix("safe", f"remove {key}, which only the other format has", (Change("remove", violation.pointer),))
     safety: Safety = safety_of(violation) if len(places) == 1 else "unsafe"
     if any(blocked(launch, place) for place in places[:1]):
         return None
     return Fix(safety, f"move it to {dotted(places[0])}", (Change("move", violation.pointer, places[0]),))
+
+
+def is_other_format(pointer: str, place: str) -> bool:
+    blocks = {split_pointer(pointer)[0], split_pointer(place)[0]}
+    return len(blocks) == 2 and blocks <= {"fp16", "bf16", "bfloat16"}
 
 
 def blocked(launch: Launch, pointer: str) -> bool:
