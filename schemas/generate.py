@@ -161,6 +161,8 @@ class Builder:
         self.accept(entry, chosen.get("accepts"))
         if "expects" in chosen:
             entry["x-expects"] = chosen["expects"]
+        if "stops" in chosen:
+            entry["x-stops"] = list(chosen["stops"])
         if "allowed" in chosen:
             entry["x-allowed"] = list(chosen["allowed"])
         if "ignored" in overlay:

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 from dslint.documents.tree import Member, Node, join_pointer
 from dslint.releases.names import TOO_COMMON, nearest, places_of_keys
 from dslint.releases.schema import Schema
+from dslint.releases.validity import KEYWORDS, check_enum, is_whole, same, valid
 
 ViolationKind = Literal[
     "unknown-key",
@@ -38,6 +39,7 @@ ViolationKind = Literal[
 class Violation(NamedTuple):
     """What is wrong somewhere. `refused`: DeepSpeedConfig stops at it; else it ignores or misreads it.
 
+    `stops`: training stops at it, at the latest in the first step; true of all that is refused.
     `member` is the key with its value (None for an array's item). `details`, by kind:
 
     - unknown-key: suggestions (keys of the same block, best first; may be empty)
@@ -63,6 +65,7 @@ class Violation(NamedTuple):
     node: Node
     member: Member | None
     details: Mapping[str, Any]
+    stops: bool
 
 
 Auto = Container[str] | Callable[[str], bool]
@@ -82,7 +85,10 @@ def walk(schema: Schema, root: Node, auto: Auto = frozenset()) -> list[Violation
     found: list[Violation] = []
     if root.kind == "object":
         told = auto if callable(auto) else auto.__contains__
-        _Walk(schema, told, found).block(schema, root, "")
+        walker = _Walk(schema, told, found)
+        walker.block(schema, root, "")
+        walker.arguments(root, "optimizer")
+        walker.arguments(root, "scheduler")
         found.sort(key=_start)
     return found
 
@@ -123,9 +129,11 @@ class _Walk:
         refused: bool,
         node: Node,
         member: Member | None,
+        *,
+        stops: bool = False,
         **details: Any,
     ) -> None:
-        self.found.append(Violation(kind, pointer, refused, node, member, details))
+        self.found.append(Violation(kind, pointer, refused, node, member, details, refused or stops))
 
     def block(self, schema: Schema, node: Node, pointer: str) -> None:
         """An object's keys, then their values."""
@@ -276,66 +284,103 @@ class _Walk:
     def refuse(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
         kind, nullable, definition = self.kind_of(entry)
         allowed = entry.get("x-allowed") or definition.get("x-allowed")
-        typed = {key: part for key, part in entry.items() if key not in _BOUNDS}
-        if any(key in entry for key in _BOUNDS) and valid(typed, node, self.defs):
-            bounds = {_BOUNDS[key]: entry[key] for key in _BOUNDS if key in entry and _BOUNDS[key]}
-            self.add("out-of-range", pointer, True, node, member, **bounds)
+        whole = {**definition, **entry} if kind in ("integer", "number") else entry
+        bounds = {name: whole[key] for key, name in _BOUNDS.items() if key in whole}
+        if bounds and node.kind == "number" and valid(_without_bounds(whole), node, self.defs):
+            self.add("out-of-range", pointer, True, node, member, stops=True, **bounds)
         elif allowed is not None:
             self.not_allowed(allowed, True, node, pointer, member)
         else:
-            details = {"expected": kind, "got": _kind_name(node), "nullable": nullable}
+            details: dict[str, Any] = {"expected": kind, "got": _kind_name(node), "nullable": nullable}
             self.add("wrong-type", pointer, True, node, member, **details)
 
     def soft(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
         """A value that the release takes: is it read as it is meant?"""
         kind, nullable, _ = self.kind_of(entry)
-        plain = not any(keyword in entry for keyword in _KEYWORDS)
+        plain = not any(keyword in entry for keyword in KEYWORDS)
         if node.kind == "null" and (nullable or not plain):
             return
+        stops = node.kind in entry.get("x-stops", ())
         allowed = entry.get("x-allowed")
         if plain and allowed is not None:
-            if not _check_enum(allowed, node, self.defs) and node.kind not in ("object", "array"):
-                self.not_allowed(allowed, False, node, pointer, member)
-            return
-        if node.kind == "string":
-            self.text(kind, plain, node, pointer, member)
+            if not check_enum(allowed, node, self.defs) and node.kind not in ("object", "array"):
+                self.not_allowed(allowed, False, node, pointer, member, stops)
+        elif node.kind == "string":
+            self.text(kind, plain, node, pointer, member, stops)
         elif not _fits(kind, node):
             details: dict[str, Any] = {"expected": kind, "got": _kind_name(node), "nullable": nullable}
             fraction = kind == "integer" and node.kind == "number" and not plain and isfinite(node.value)
             if fraction or (kind in ("integer", "number") and node.kind == "boolean"):
                 details["reads_as"] = int(node.value)
-            self.add("wrong-type", pointer, False, node, member, **details)
+            self.add("wrong-type", pointer, False, node, member, stops=stops, **details)
 
     def not_allowed(
-        self, allowed: list[Any], refused: bool, node: Node, pointer: str, member: Member | None
+        self,
+        allowed: list[Any],
+        refused: bool,
+        node: Node,
+        pointer: str,
+        member: Member | None,
+        stops: bool = False,
     ) -> None:
         words = [word for word in allowed if isinstance(word, str)]
-        suggestions = nearest(node.value, words) if node.kind == "string" else []
-        self.add(
-            "not-allowed", pointer, refused, node, member, allowed=list(allowed), suggestions=suggestions
-        )
+        details: dict[str, Any] = {
+            "allowed": list(allowed),
+            "suggestions": nearest(node.value, words) if node.kind == "string" else [],
+        }
+        self.add("not-allowed", pointer, refused, node, member, stops=stops, **details)
 
-    def text(self, kind: str, plain: bool, node: Node, pointer: str, member: Member | None) -> None:
+    def text(
+        self, kind: str, plain: bool, node: Node, pointer: str, member: Member | None, stops: bool
+    ) -> None:
         """A text where another kind of value is meant."""
         text = str(node.value)
-        wrong = {"expected": kind, "got": "string", "nullable": False}
-        if text == "auto":
-            if plain and kind in ("integer", "number", "boolean", "object", "array"):
-                self.add("wrong-type", pointer, False, node, member, **wrong)
-        elif kind in ("integer", "number"):
-            if _NUMBER.fullmatch(text):
-                meant = _number(text)
-                reads = text if plain else meant
-                self.add("quoted-number", pointer, False, node, member, reads_as=reads, meant=meant)
-            elif plain:
-                self.add("wrong-type", pointer, False, node, member, **wrong)
-        elif kind == "boolean":
+        if kind in ("integer", "number") and _NUMBER.fullmatch(text):
+            meant = _number(text)
+            reads = text if plain else meant
+            self.add("quoted-number", pointer, False, node, member, stops=stops, reads_as=reads, meant=meant)
+        elif kind == "boolean" and text != "auto":
             word = text.strip().lower()
-            meant_flag = True if word in _TRUE else False if word in _FALSE else None
-            reads_flag = bool(text) if plain else meant_flag
-            self.add("quoted-boolean", pointer, False, node, member, reads_as=reads_flag, meant=meant_flag)
-        elif kind in ("object", "array") and plain:
-            self.add("wrong-type", pointer, False, node, member, **wrong)
+            flag = True if word in _TRUE else False if word in _FALSE else None
+            reads_flag = bool(text) if plain else flag
+            self.add(
+                "quoted-boolean", pointer, False, node, member, stops=stops, reads_as=reads_flag, meant=flag
+            )
+        elif plain and kind in ("integer", "number", "boolean", "object", "array"):
+            wrong: dict[str, Any] = {"expected": kind, "got": "string", "nullable": False}
+            self.add("wrong-type", pointer, False, node, member, stops=stops, **wrong)
+
+    def arguments(self, root: Node, name: str) -> None:
+        """Numbers in quotes among the arguments of an optimizer or a scheduler, which reckon with them."""
+        block = root.get(name)
+        params = block.get("params") if block is not None and block.kind == "object" else None
+        kind = block.get("type") if block is not None and block.kind == "object" else None
+        if params is None or params.kind != "object" or kind is None or kind.kind != "string":
+            return
+        numbers = self.numbers(name, kind.value)
+        for member in params.members:
+            text = member.node.value
+            if member.node.kind == "string" and member.key in numbers and _NUMBER.fullmatch(text):
+                pointer = join_pointer(f"/{name}/params", member.key)
+                details: dict[str, Any] = {"reads_as": text, "meant": _number(text)}
+                self.add("quoted-number", pointer, False, member.node, member, stops=True, **details)
+
+    def numbers(self, name: str, kind: str) -> set[str]:
+        """The parameters of an optimizer or a scheduler that are numbers."""
+        table = self.schema.get(f"x-{name}s", {})
+        entry = table.get(kind.lower() if name == "optimizer" else kind)
+        if entry is None:
+            return {"lr", "weight_decay", "eps", "momentum"} if name == "optimizer" else set()
+        signatures = (
+            [entry["params"]] if name == "scheduler" else [part["params"] for part in entry["classes"]]
+        )
+        numbers = {
+            key
+            for params in signatures
+            for key, default in params.items()
+            if isinstance(default, int | float) and not isinstance(default, bool)
+        }
+        return numbers | {"lr", "warmup_max_lr", "total_num_steps", "cycle_min_lr", "cycle_max_lr"}
 
 
 _BOUNDS = {
@@ -343,106 +388,22 @@ _BOUNDS = {
     "maximum": "maximum",
     "exclusiveMinimum": "exclusive_minimum",
     "exclusiveMaximum": "exclusive_maximum",
-    "pattern": "",
-    "not": "",
 }
 
 
-def valid(schema: Schema, node: Node, defs: Mapping[str, Schema]) -> bool:
-    """Whether a value meets the validation keywords that these schemas use. An unknown node meets all."""
-    if node.kind == "unknown":
-        return True
-    for keyword, argument in schema.items():
-        check = _KEYWORDS.get(keyword)
-        if check is not None and not check(argument, node, defs):
-            return False
-    return True
-
-
-def _check_ref(name: str, node: Node, defs: Mapping[str, Schema]) -> bool:
-    return valid(defs[name[len("#/$defs/") :]], node, defs)
-
-
-def _check_type(names: str | list[str], node: Node, defs: Mapping[str, Schema]) -> bool:
-    kind = node.kind
-    wanted = (names,) if isinstance(names, str) else names
-    if kind in wanted:
-        return True
-    return kind == "number" and "integer" in wanted and _is_whole(node.value)
-
-
-def _check_enum(values: list[Any], node: Node, defs: Mapping[str, Schema]) -> bool:
-    return node.kind not in ("object", "array") and any(_same(node.value, value) for value in values)
-
-
-def _check_const(value: Any, node: Node, defs: Mapping[str, Schema]) -> bool:
-    return node.kind not in ("object", "array") and _same(node.value, value)
-
-
-def _check_pattern(pattern: str, node: Node, defs: Mapping[str, Schema]) -> bool:
-    return node.kind != "string" or re.search(pattern, node.value) is not None
-
-
-def _check_not(schema: Schema, node: Node, defs: Mapping[str, Schema]) -> bool:
-    return not valid(schema, node, defs)
-
-
-def _check_any(schemas: list[Schema], node: Node, defs: Mapping[str, Schema]) -> bool:
-    return any(valid(schema, node, defs) for schema in schemas)
-
-
-def _check_items(schema: Schema, node: Node, defs: Mapping[str, Schema]) -> bool:
-    return node.kind != "array" or all(valid(schema, item, defs) for item in node.items)
-
-
-def _check_max_items(most: int, node: Node, defs: Mapping[str, Schema]) -> bool:
-    return node.kind != "array" or len(node.items) <= most
-
-
-def _check_max_properties(most: int, node: Node, defs: Mapping[str, Schema]) -> bool:
-    return node.kind != "object" or len({member.key for member in node.members}) <= most
-
-
-def _numeric(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Node, Mapping[str, Schema]], bool]:
-    return lambda bound, node, defs: node.kind != "number" or compare(node.value, bound)
-
-
-_KEYWORDS: Mapping[str, Callable[[Any, Node, Mapping[str, Schema]], bool]] = {
-    "$ref": _check_ref,
-    "type": _check_type,
-    "enum": _check_enum,
-    "const": _check_const,
-    "pattern": _check_pattern,
-    "not": _check_not,
-    "anyOf": _check_any,
-    "items": _check_items,
-    "maxItems": _check_max_items,
-    "maxProperties": _check_max_properties,
-    "minimum": _numeric(lambda value, bound: bool(value >= bound)),
-    "maximum": _numeric(lambda value, bound: bool(value <= bound)),
-    "exclusiveMinimum": _numeric(lambda value, bound: bool(value > bound)),
-    "exclusiveMaximum": _numeric(lambda value, bound: bool(value < bound)),
-}
-
-
-def _same(left: Any, right: Any) -> bool:
-    """Equal as JSON has it: 1 is 1.0 and is not true."""
-    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+def _without_bounds(entry: Schema) -> Schema:
+    return {key: part for key, part in entry.items() if key not in _BOUNDS and key != "$ref"}
 
 
 def _fits(kind: str, node: Node) -> bool:
     """Whether a value that is no text is of the kind that its key is for."""
     if kind == "integer":
-        return node.kind == "number" and _is_whole(node.value)
+        return node.kind == "number" and is_whole(node.value)
     if kind == "boolean":
         return node.kind == "boolean" or (node.kind == "number" and node.value in (0, 1))
     if kind in ("number", "object", "array", "string"):
         return node.kind == kind
     return True
-
-
-def _is_whole(value: int | float) -> bool:
-    return isinstance(value, int) or value.is_integer()
 
 
 def _kind_name(node: Node) -> str:
@@ -474,7 +435,7 @@ def _replacement(entry: Schema, node: Node) -> tuple[Any] | None:
         return None
     if table is None:
         return (node.value,) if "x-replaced-by" in entry else None
-    return next(((new,) for old, new in table if _same(node.value, old)), None)
+    return next(((new,) for old, new in table if same(node.value, old)), None)
 
 
 def _keys(schema: Schema) -> Iterable[str]:

@@ -154,6 +154,21 @@ def test_out_of_range_says_the_bound():
     assert found.details == {"minimum": 0.0, "maximum": 1.0}
 
 
+def test_a_bound_of_a_definition_is_told_too():
+    found = one({"fp16": {"enabled": True, "loss_scale": -1}})
+    assert (found.kind, found.details) == ("out-of-range", {"minimum": 0})
+    found = one({"fp16": {"enabled": 2}})
+    assert (found.kind, found.details["expected"]) == ("wrong-type", "boolean")
+    found = one({"zero_optimization": {"stage": 3, "sub_group_size": "-5"}})
+    assert (found.kind, found.details["expected"]) == ("wrong-type", "integer")
+
+
+def test_a_word_for_a_block_is_of_the_wrong_type():
+    found = one({"zero_optimization": {"stage": 3, "offload_param": "cpu"}})
+    assert (found.kind, found.refused) == ("wrong-type", True)
+    assert (found.details["expected"], found.details["got"]) == ("object", "string")
+
+
 def test_a_word_that_is_not_allowed_says_which_are():
     found = one({"zero_optimization": {"stage": 3, "offload_param": {"device": "gpu"}}})
     assert (found.kind, found.refused) == ("not-allowed", True)
@@ -169,9 +184,26 @@ def test_quoted_numbers_are_told_even_where_they_are_read():
     found = one({"zero_optimization": {"stage": "2"}})
     assert (found.kind, found.refused, found.details) == ("quoted-number", False, {"reads_as": 2, "meant": 2})
     found = one({"gradient_clipping": "1.0"})
-    assert (found.kind, found.refused) == ("quoted-number", False)
+    assert (found.kind, found.refused, found.stops) == ("quoted-number", False, True)
     assert found.details == {"reads_as": "1.0", "meant": 1.0}
     assert one({"train_batch_size": "8"}).refused is True
+
+
+def test_quoted_numbers_among_arguments_stop_the_training():
+    config = {"optimizer": {"type": "Adam", "params": {"lr": "1e-4", "betas": [0.9, 0.999], "weight_decay": "auto"}}}
+    found = one(config)
+    assert (found.kind, found.pointer, found.stops) == ("quoted-number", "/optimizer/params/lr", True)
+    assert found.details == {"reads_as": "1e-4", "meant": 1e-4}
+    found = one({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": "100", "warmup_type": "linear"}}})
+    assert found.pointer == "/scheduler/params/total_num_steps"
+    assert said({"scheduler": {"type": "NoSuch", "params": {"lr": "1"}}}) == []
+    assert one({"optimizer": {"type": "SGD", "params": {"momentum": "0.9", "nesterov": "x"}}}).stops is True
+
+
+def test_null_stops_the_training_where_the_engine_reckons_with_it():
+    found = one({"gradient_clipping": None})
+    assert (found.kind, found.refused, found.stops) == ("wrong-type", False, True)
+    assert said({"steps_per_print": None}) == []
 
 
 def test_a_quoted_boolean_is_true_where_a_block_is_a_plain_dict():
