@@ -21,8 +21,11 @@ from dslint.documents.tree import UNKNOWN, Document, Node, Problem, Source
 from dslint.documents.yaml_scalars import GOES_ON, STOPS
 from dslint.documents.yaml_templates import without_placeholders
 
-LONGEST: Final = 200_000
+LONGEST: Final = 100_000
 """Characters of one YAML document beyond which it is not read: no configuration is that long."""
+
+MOST: Final = 500
+"""Documents of one stream that are read."""
 
 HINT: Final = re.compile(
     r"deepspeed|DEEPSPEED|DeepSpeed|distributed_type|zero_stage|pipe[-_]parallel[-_]size|axolotl"
@@ -49,6 +52,8 @@ def parse(source: Source, start: int = 0, end: int | None = None) -> list[Docume
     text, is_template = without_placeholders(whole)
     documents = []
     for chunk_start, chunk_end in chunks(text):
+        if len(documents) == MOST:
+            break
         if len(text) > LONGEST and not looks_relevant(text[chunk_start:chunk_end]):
             continue
         document = read(source, text[chunk_start:chunk_end], start + chunk_start)

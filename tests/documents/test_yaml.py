@@ -262,7 +262,7 @@ def test_tabs_that_harm_nothing_are_left_alone(text: str) -> None:
 LAUGH = "a: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"b{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 20)
 )
-SIZE = 190_000
+SIZE = 99_000
 BOMBS = {
     "laughs": LAUGH,
     "merges": "m: &m {" + ",".join(f"k{i}: 1" for i in range(1000)) + "}\n" + "a: {<<: *m}\n" * 3000,
@@ -302,6 +302,7 @@ def test_a_long_stream_is_read_where_it_matters() -> None:
     stream = "a: 1\n---\n" * 60_000 + "distributed_type: DEEPSPEED\n"
     documents = yaml.parse(Source("x", stream))
     assert [document.root.plain() for document in documents] == [{"distributed_type": "DEEPSPEED"}]
+    assert len(yaml.parse(Source("x", "deepspeed: 1\n---\n" * 2000))) == yaml.MOST
 
 
 # --- against PyYAML
