@@ -19,6 +19,8 @@ def plot_scale(points: Sequence[Point], width: int = WIDTH, height: int = HEIGHT
         return
     columns = _columns(levels, min(width, len(levels)))
     top, bottom = max(columns), min(columns)
+    if top - bottom < 1:
+        return
     rows = min(height, max(2, round(top - bottom) + 1))
     step = (top - bottom) / (rows - 1)
     marks = [round((level - bottom) / step) for level in columns]

@@ -103,7 +103,9 @@ class Recogniser:
         best: Found | None = None
         for message, pattern in pairs:
             literal = pattern.squeezed_literal if squeezed else pattern.literal
-            if literal not in text or (best and pattern.weight <= best.weight and message is not best.message):
+            if literal not in text or (
+                best and pattern.weight <= best.weight and message is not best.message
+            ):
                 continue
             match = compiled(pattern.squeezed if squeezed else pattern.pattern).search(text)
             if match is None or any(word in text for word in message.unless):

@@ -77,4 +77,4 @@ def innermost_frame(before: Sequence[Neighbour]) -> str | None:
 
 def is_source(text: str, around: Around) -> bool:
     """Whether a line is the source code that a traceback shows below a frame: it quotes the message, and says it not."""
-    return text.startswith("    ") and any(_FRAME.match(above.text) for above in around.close_before[-3:])
+    return text[:3].isspace() and any(_FRAME.match(above.text) for above in around.close_before[-3:])

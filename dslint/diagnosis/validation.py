@@ -54,6 +54,7 @@ _CUT_COMPLAINT: Final = re.compile(
     r"^\s{2}(?P<text>(?:Input should be|Input is not|Extra inputs|extra fields|Value error,|Assertion failed,|[Ff]ield required|"
     r"value is not|value could not|ensure this|str type).*)$"
 )
+_KEY: Final = re.compile(r"^[\w.\[\]-]{2,200}(?: -> \w+)*\s*$")
 _CLASS_IN_PATH: Final = re.compile(
     r"^[A-Z]\w*(?:\[.*\])?$|^function-|^literal\[|^(?:int|bool|str|float|nullable)$"
 )
@@ -80,19 +81,19 @@ def complaints(rows: Sequence[Neighbour]) -> list[Complaint]:
         return []
     wanted, model = int(header[1]), header[2]
     found: list[Complaint] = []
-    key = ""
+    key = said = ""
     for offset, line in rows[1:]:
         match = _COMPLAINT.match(line) or _CUT_COMPLAINT.match(line)
         if match:
-            found.append(Complaint(one_line(model, key, match["text"]), offset))
-            key = ""
-            if len(found) == wanted:
-                break
-        elif line.startswith("    ") or not line.strip():
+            # Processes that print at once say each line twice.
+            if key or match["text"] != said:
+                found.append(Complaint(one_line(model, key, match["text"]), offset))
+            key, said = "", match["text"]
+        elif _HEADER.search(line):
             continue
-        elif key or len(line) > 200:
-            break
-        else:
+        elif line.strip() and not line[0].isspace():
+            if len(found) >= wanted or not _KEY.match(line):
+                break
             key = line.strip()
     return found
 
@@ -100,7 +101,7 @@ def complaints(rows: Sequence[Neighbour]) -> list[Complaint]:
 def headless(before: str, line: str) -> Complaint | None:
     """The complaint of a report whose header is cut off: a line, with the key on the line before it."""
     match = _COMPLAINT.match(line) or _CUT_COMPLAINT.match(line)
-    if match is None or not re.fullmatch(r"[\w.]{2,120}(?: -> \w+)*", before.strip()):
+    if match is None or not _KEY.match(before):
         return None
     return Complaint(one_line("?", before.strip(), match["text"]), 0)
 

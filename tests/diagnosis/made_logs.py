@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of logs are as long as they are
 """What the diagnosis tests share: realistic logs to put a message into, and the real ones beside this file."""
 
 from __future__ import annotations
@@ -66,10 +67,16 @@ def names(diagnosis: Diagnosis) -> list[str]:
 
 def traceback_of(exception: str, frames: Sequence[str] = (), rank: int | None = None) -> str:
     """A traceback that ends with the exception's line (or lines)."""
-    lines = ["Traceback (most recent call last):", '  File "/home/user/train.py", line 42, in <module>', "    main()"]
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "/home/user/train.py", line 42, in <module>',
+        "    main()",
+    ]
     for frame in frames:
-        lines += [f'  File "/opt/conda/lib/python3.10/site-packages/{frame}", line 100, in wrapped', "    return inner(*args)"]
+        lines += [
+            f'  File "/opt/conda/lib/python3.10/site-packages/{frame}", line 100, in wrapped',
+            "    return inner(*args)",
+        ]
     lines += exception.split("\n")
     start = f"[rank{rank}]: " if rank is not None else ""
     return "\n".join(start + line for line in lines)
-

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from made_logs import diagnosed, names, realistic
 
-from dslint.diagnosis.catalogue import SOURCES, CatalogueError, compile_catalogue, decode, fingerprint, load_catalogue
+from dslint.diagnosis.catalogue import (
+    SOURCES,
+    CatalogueError,
+    compile_catalogue,
+    decode,
+    fingerprint,
+    load_catalogue,
+)
 from dslint.diagnosis.messagefile import compile_sources, read_sources
 from dslint.diagnosis.wording import sentences
 from dslint.rules import book
@@ -52,7 +59,9 @@ def test_a_message_says_what_why_and_what_to_do(entry):
 
 @pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry.match], ids=lambda entry: entry.name)
 def test_a_message_has_a_sentence_left_when_nothing_was_captured(entry):
-    assert sentences([text for text in entry.why if "{" not in text] or entry.why, [{}]) or any("{" in text for text in entry.why)
+    assert sentences([text for text in entry.why if "{" not in text] or entry.why, [{}]) or any(
+        "{" in text for text in entry.why
+    )
     captured = {name: "x" for text in (*entry.why, *entry.fix) for name in holes(text)}
     assert sentences(entry.why, [captured])
     assert sentences(entry.fix, [captured])
@@ -77,7 +86,9 @@ def test_what_is_not_proved_by_an_example_is_told_by_the_numbers_or_needs_many_s
 
 def test_the_words_that_a_person_reads_name_no_release_that_is_not_one():
     for entry in ENTRIES:
-        assert entry.releases is None or entry.releases[0] in "<>=" or entry.releases.startswith("transformers")
+        assert (
+            entry.releases is None or entry.releases[0] in "<>=" or entry.releases.startswith("transformers")
+        )
 
 
 def write(folder: Path, text: str, name: str = "sample.yaml") -> Path:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of logs are as long as they are
 """Every message that people are known to have met is recognised, in a log with noise around it."""
 
 from __future__ import annotations
@@ -97,13 +98,18 @@ WRITTEN: dict[str, list[tuple[str, str]]] = {
         )
     ],
     "lr_range_test_step_size must be": [
-        ("range-test-and-cycle", traceback_of("ValueError: lr_range_test_step_size must be a positive integer, got 0")),
+        (
+            "range-test-and-cycle",
+            traceback_of("ValueError: lr_range_test_step_size must be a positive integer, got 0"),
+        ),
         ("range-test-and-cycle", traceback_of("ValueError: cycle_first_step_size must be positive, got 0")),
     ],
     "tuple index out of range (all_gather": [
         (
             "sequence-parallel-index",
-            traceback_of("IndexError: tuple index out of range", ["deepspeed/runtime/sequence_parallel/ulysses_sp.py"]),
+            traceback_of(
+                "IndexError: tuple index out of range", ["deepspeed/runtime/sequence_parallel/ulysses_sp.py"]
+            ),
         )
     ],
     "You cannot perform fine-tuning on purely": [
@@ -117,7 +123,8 @@ WRITTEN: dict[str, list[tuple[str, str]]] = {
         (
             "quantized-zero3",
             traceback_of(
-                "AttributeError: 'Params4bit' object has no attribute 'ds_id'", ["deepspeed/runtime/zero/partition_parameters.py"]
+                "AttributeError: 'Params4bit' object has no attribute 'ds_id'",
+                ["deepspeed/runtime/zero/partition_parameters.py"],
             ),
         ),
     ],
@@ -148,7 +155,10 @@ WRITTEN: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "unrecognized arguments: --deepspeed / ": [
-        ("unrecognized-arguments", "usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --deepspeed ds_config.json"),
+        (
+            "unrecognized-arguments",
+            "usage: train.py [-h]\ntrain.py: error: unrecognized arguments: --deepspeed ds_config.json",
+        ),
         ("unrecognized-arguments", "usage: train.py [-h]\ntrain.py: error: unrecognized arguments: \\ "),
     ],
     "Unable to parse hostfile / ": [
@@ -159,7 +169,9 @@ WRITTEN: dict[str, list[tuple[str, str]]] = {
         (
             "port-in-use",
             "[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use).\n"
-            + traceback_of("RuntimeError: The server socket has failed to listen on any local network address. EADDRINUSE 29500"),
+            + traceback_of(
+                "RuntimeError: The server socket has failed to listen on any local network address. EADDRINUSE 29500"
+            ),
         )
     ],
     "Valid config keys have changed in V2": [
@@ -179,7 +191,8 @@ WRITTEN: dict[str, list[tuple[str, str]]] = {
         (
             "pydantic-two",
             traceback_of(
-                "AttributeError: 'FieldInfo' object has no attribute '__fields__'", ["deepspeed/runtime/config_utils.py"]
+                "AttributeError: 'FieldInfo' object has no attribute '__fields__'",
+                ["deepspeed/runtime/config_utils.py"],
             ),
         ),
     ],
@@ -197,7 +210,8 @@ WRITTEN: dict[str, list[tuple[str, str]]] = {
         (
             "learning-rate-zero",
             "\n".join(
-                f"{{'loss': 1.{step:03d}, 'grad_norm': 0.9, 'learning_rate': 0.0, 'epoch': 0.1}}" for step in range(60, 90)
+                f"{{'loss': 1.{step:03d}, 'grad_norm': 0.9, 'learning_rate': 0.0, 'epoch': 0.1}}"
+                for step in range(60, 90)
             ),
         )
     ],
@@ -249,7 +263,9 @@ def printed(fragment: str) -> Iterator[tuple[str, str]]:
     yield from (whole or [(name, log) for name, log in EXAMPLES if all(word in log for word in words)])[:1]
 
 
-@pytest.mark.parametrize("fact", facts() or [None], ids=lambda fact: fact["fragment"][:60] if fact else "absent")
+@pytest.mark.parametrize(
+    "fact", facts() or [None], ids=lambda fact: fact["fragment"][:60] if fact else "absent"
+)
 def test_a_known_message_is_recognised_amid_noise(fact):
     if fact is None:
         pytest.skip(f"the list of known messages is not at {SHARED}")
