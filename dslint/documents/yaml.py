@@ -50,7 +50,7 @@ def parse(source: Source, start: int = 0, end: int | None = None) -> list[Docume
     """
     whole = source.text[start : len(source.text) if end is None else end]
     text, is_template = without_placeholders(whole)
-    documents = []
+    documents: list[Document] = []
     for chunk_start, chunk_end in chunks(text):
         if len(documents) == MOST:
             break
