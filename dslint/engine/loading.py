@@ -94,6 +94,8 @@ def join_processes(rank: int, world_size: int, store: str | None) -> None:
     import torch
 
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world_size))
+    # Up to 0.15 the CPU's accelerator asks numactl how many devices there are, unless this says so.
+    os.environ.update(LOCAL_SIZE=str(world_size))
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")
     meet = torch.distributed.HashStore() if store is None else torch.distributed.FileStore(store, world_size)
     torch.distributed.init_process_group("gloo", store=meet, rank=rank, world_size=world_size)
