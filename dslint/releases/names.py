@@ -12,6 +12,9 @@ Schema = Mapping[str, Any]
 TOO_COMMON = 3
 """A key that stands in more places than this (enabled, type, …) names no place."""
 
+LONG = 8
+"""Letters from which a part of a key says which key is meant."""
+
 
 def places_of_keys(schema: Schema) -> dict[str, list[str]]:
     """Key → the pointers at which the schema has it, blocks before what is in them."""
@@ -32,10 +35,10 @@ def places_of_keys(schema: Schema) -> dict[str, list[str]]:
 def nearest(word: str, candidates: Iterable[str]) -> list[str]:
     """The candidates that are slips of the keyboard away from `word`, best first, at most three.
 
-    One slip is allowed in a word of up to five letters, one more for each four letters beyond, never more
-    than four. Case, and `-` or a blank for `_`, are no slips.
+    A word of up to five letters may have one slip, one of up to eleven two, a longer one three. Case, and `-`
+    or a blank for `_`, are no slips.
     """
-    limit = min(4, max(1, (len(word) - 2) // 4 + 1)) if len(word) > 2 else 0
+    limit = 0 if len(word) < 3 else 1 if len(word) < 6 else 2 if len(word) < 12 else 3
     plain = _plain(word)
     scored = []
     for candidate in candidates:
@@ -49,6 +52,19 @@ def nearest(word: str, candidates: Iterable[str]) -> list[str]:
     scored.sort()
     best = scored[0][0] if scored else 0
     return [candidate for slips, candidate in scored if slips <= best + 1][:3]
+
+
+def related(word: str, candidates: Iterable[str]) -> list[str]:
+    """The one candidate that is `word` with whole words more or less at one end; none when there are several."""
+    plain = _plain(word)
+    found = [
+        candidate for candidate in candidates if _extends(plain, candidate) or _extends(candidate, plain)
+    ]
+    return found if len(found) == 1 else []
+
+
+def _extends(longer: str, shorter: str) -> bool:
+    return len(shorter) >= LONG and (longer.startswith(f"{shorter}_") or longer.endswith(f"_{shorter}"))
 
 
 def distance(left: str, right: str, limit: int) -> int:

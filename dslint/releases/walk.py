@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from dslint.documents.tree import Member, Node, join_pointer
-from dslint.releases.names import TOO_COMMON, nearest, places_of_keys
+from dslint.releases.names import TOO_COMMON, nearest, places_of_keys, related
 from dslint.releases.schema import Schema
 from dslint.releases.validity import KEYWORDS, check_enum, is_whole, same, valid
 
@@ -227,7 +227,7 @@ class _Walk:
             if key in names:
                 self.add("foreign-key", pointer, refused, node, member, framework=framework)
                 return
-        self.add("unknown-key", pointer, refused, node, member, suggestions=[])
+        self.add("unknown-key", pointer, refused, node, member, suggestions=related(key, keys))
 
     def elsewhere(self, key: str, parent: str) -> list[str]:
         """Where a key belongs that is not known in its block.
