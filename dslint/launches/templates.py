@@ -11,7 +11,7 @@ from typing import Final
 
 from dslint.documents.tree import UNKNOWN, Document, Problem, find
 
-PLACEHOLDER: Final = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_?,?")
+PLACEHOLDER: Final = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_?,?|\$.*|\{\{.*|<[^<>]*>,?|%\(?\w.*|@\w+@,?")
 WITHOUT_QUOTES: Final = frozenset({"quoteless", "quoteless-swallows"})
 # Words that people write in capitals and mean as they stand.
 PLAIN: Final = frozenset(

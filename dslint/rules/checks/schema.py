@@ -340,8 +340,42 @@ FIXES: Final[Mapping[str, Callable[[Violation, Launch], Fix | None]]] = {
     "comment-key": fix_comment,
 }
 
+# From so many unknown keys without a likeness on, the file is a program's own settings as well as DeepSpeed's.
+SHARED_FILE: Final = 5
+
+
+def strangers(launch: Launch) -> list[Violation]:
+    """Top-level keys that DeepSpeed does not know and that resemble none of its own."""
+    return [
+        violation
+        for violation in violations(launch)
+        if violation.kind == "unknown-key"
+        and not violation.refused
+        and not violation.details["suggestions"]
+        and violation.pointer.count("/") == 1
+    ]
+
+
+def unknown_key(launch: Launch) -> Iterator[Match]:
+    """Unknown keys that are ignored; in a file that a program shares with DeepSpeed, only those that look like a slip."""
+    others = strangers(launch)
+    left_out = {id(violation) for violation in others} if len(others) >= SHARED_FILE else set[int]()
+    for violation in violations(launch):
+        if violation.kind == "unknown-key" and not violation.refused and id(violation) not in left_out:
+            yield match_of(violation, launch)
+
+
+def shared_file(launch: Launch) -> Iterator[Match]:
+    """A file that holds settings of a program beside DeepSpeed's."""
+    others = strangers(launch)
+    if len(others) >= SHARED_FILE:
+        names = [split_pointer(violation.pointer)[-1] for violation in others]
+        shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+        yield Match(others[0].pointer, mark="key", values={"count": len(names), "names": shown})
+
+
 SCHEMA_CHECKS: Final = {
     f"schema-{kind}{'-refused' if refused else ''}": of_kind(kind, refused)
     for kind in KINDS
     for refused in (True, False)
-}
+} | {"schema-unknown-key": unknown_key, "shared-file": shared_file}

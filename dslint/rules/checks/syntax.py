@@ -36,6 +36,8 @@ def not_strict_json(launch: Launch) -> Iterator[Match]:
     """Text that DeepSpeed's own loader reads, under a framework that reads strict JSON."""
     if launch.config.syntax != "json" or loader_of(launch) != "json" or is_unreadable(launch):
         return
+    if any(problem.kind == TEMPLATE for problem in launch.config.problems):
+        return
     refused = refused_by(launch, "json")
     if refused:
         more = len(refused) - 1
