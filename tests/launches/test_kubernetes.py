@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dslint.documents import yaml
 from dslint.documents.tree import UNKNOWN, Source, walk
+from dslint.launches.discover import File
 from dslint.launches.kubernetes import Workload, embedded_files, workloads
+from dslint.linting import Context, lint
+from dslint.rules import book
+from dslint.workspace import Workspace
 
 
 def read(text: str) -> list[Workload]:
@@ -170,6 +176,27 @@ def test_the_files_of_a_configmap_have_their_places() -> None:
     assert inner.root.plain() == {"distributed_type": "DEEPSPEED", "num_processes": 4}
     node = inner.node("/num_processes")
     assert CONFIGMAP[node.start : node.end] == "4"
+
+
+def test_a_manifest_is_linted_like_the_script_and_the_files_that_it_holds(tmp_path: Path) -> None:
+    text = (
+        job(
+            "        command: [bash, -c]\n"
+            "        args:\n        - |\n"
+            "          CUDA_VISIBLE_DEVICES=0,1 deepspeed --num_gpus 4 train.py --deepspeed in_the_image.json\n"
+        )
+        + "---\n"
+        + CONFIGMAP.replace("8}", '8, "bf16": {"enabled": true}, "fp16": {"enabled": true}}')
+    )
+    path = tmp_path / "job.yaml"
+    path.write_text(text)
+    file = File(str(path), "job.yaml", "yaml", True)
+    outcome = lint([file], Context(rules=tuple(book.load()), release="0.19.8"), Workspace())
+    found = {finding.name: finding.place for finding in outcome.findings if finding.severity != "info"}
+    assert set(found) == {"visible-devices-ignored", "fp16-and-bf16"}
+    place = found["fp16-and-bf16"]
+    assert text[: place.start].endswith('"fp16": {"enabled": ')
+    assert place.pointer == "/fp16/enabled"
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,4 +1,6 @@
-"""Launch commands: configs that are not there, options that nobody takes, launchers at odds with what they start."""
+"""Launch commands: configs that are not there, options that nobody takes, launchers at odds with what they
+start.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,17 @@ def place_of(command: LaunchCommand, option: Option) -> Place:
 
 
 def config_missing(launch: Launch) -> Iterator[Match]:
-    """A config path that leads nowhere from any folder that the launch may start in, and that nothing writes."""
+    """A config path that leads nowhere from any folder that the launch may start in, and that nothing
+    writes.
+    """
     from dslint.launches.resolve import folders_for, is_in_repository
 
     command, script = launch.command, launch.script
     word = None if command is None else command.config_path
     if command is None or script is None or word is None or launch.config.dialect == "deepspeed":
+        return
+    if command.source.path.lower().endswith((".yaml", ".yml")):
+        # A container's files are those of its image.
         return
     path = word.text
     if not isinstance(path, str) or not path.lower().endswith(".json") or command.command.folder is None:
@@ -111,7 +118,9 @@ def local_rank_refused(launch: Launch) -> Iterator[Match]:
 
 
 def visible_devices_ignored(launch: Launch) -> Iterator[Match]:
-    """CUDA_VISIBLE_DEVICES beside options that make the deepspeed launcher ignore it, and that mean other GPUs."""
+    """CUDA_VISIBLE_DEVICES beside options that make the deepspeed launcher ignore it, and that mean other
+    GPUs.
+    """
     command = launch.command
     devices = None if command is None else command.visible_devices
     launcher = None if command is None else command.launcher("deepspeed")
