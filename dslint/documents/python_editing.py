@@ -1,7 +1,8 @@
-"""Changes of a config that is written as a dict in a Python program, and of a call's keywords → edits of its text.
+"""Changes of a config that is written as a dict in a Python program, and of a call's keywords → edits of its
+text.
 
-Only literals are edited, in their own style: quotes, indentation, trailing commas. What comes from a name, an argument
-or another statement is left alone, as a change there would reach further than the config.
+Only literals are edited, in their own style: quotes, indentation, trailing commas. What comes from a name, an
+argument or another statement is left alone, as a change there would reach further than the config.
 """
 
 from __future__ import annotations
@@ -281,7 +282,9 @@ class Sheet:
 
     def is_spread_out(self, found: Brackets) -> bool:
         """Whether entries have rows of their own."""
-        return is_first_in_row(self.text, found.entries[0].start) and "\n" in self.text[found.start : found.end]
+        return (
+            is_first_in_row(self.text, found.entries[0].start) and "\n" in self.text[found.start : found.end]
+        )
 
     def quote(self, node: Node) -> str:
         """The quotes that the dict's own keys have, else the config's."""
@@ -300,8 +303,8 @@ class Sheet:
         return "\t" if found[1].startswith("\t") else " " * min(len(found[1]), 4)
 
     def rendered(self, value: Any, quote: str, indent: str, unit: str, trailing: bool = True) -> str:
-        """A value as Python code; dicts over several rows where `unit` says how far to indent them, with a comma
-        after the last row's entry where that is the style.
+        """A value as Python code; dicts over several rows where `unit` says how far to indent them, with a
+        comma after the last row's entry where that is the style.
         """
         if isinstance(value, Moved):
             return str(value)
@@ -315,7 +318,8 @@ class Sheet:
             return "{}"
         inner = indent + unit
         entries = [
-            f"{quoted(key, quote)}: {self.rendered(item, quote, inner, unit, trailing)}" for key, item in value.items()
+            f"{quoted(key, quote)}: {self.rendered(item, quote, inner, unit, trailing)}"
+            for key, item in value.items()
         ]
         if not unit:
             return "{" + ", ".join(entries) + "}"
@@ -369,7 +373,8 @@ def add_keyword(source: Source, call: Call, name: str, value: Any) -> list[Edit]
 
 
 def remove_keyword(source: Source, call: Call, name: str) -> list[Edit]:
-    """What to replace so that a call no longer gives a keyword; its comma and the row that it leaves empty go too.
+    """What to replace so that a call no longer gives a keyword; its comma and the row that it leaves empty go
+    too.
 
     Raises:
         CannotEdit: the argument is not written as a keyword of this call.
@@ -440,7 +445,9 @@ def is_literal(code: str) -> bool:
         tree = ast.parse(f"({code}\n)", mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    return not any(isinstance(node, ast.Name | ast.Call | ast.Lambda | ast.JoinedStr) for node in ast.walk(tree))
+    return not any(
+        isinstance(node, ast.Name | ast.Call | ast.Lambda | ast.JoinedStr) for node in ast.walk(tree)
+    )
 
 
 def is_text_literal(code: str) -> bool:

@@ -367,8 +367,8 @@ class Walk:
             self.note_alias("", value, scope, block, at)
 
     def note_alias(self, name: str, value: ast.expr, scope: Scope, block: Block, at: Position) -> None:
-        """`b = a`, `b = a["c"]`: what changes b changes a. `b = a.copy()`, `b = {"c": a}`: what changes deep inside
-        b does. Noted for before the new name is bound, as that may be the old one.
+        """`b = a`, `b = a["c"]`: what changes b changes a. `b = a.copy()`, `b = {"c": a}`: what changes
+        deep inside b does. Noted for before the new name is bound, as that may be the old one.
         """
         at = start_of(value)
         root, path = chain(value)

@@ -103,8 +103,9 @@ class Bound(NamedTuple):
 class Frame(NamedTuple):
     """From where an expression is looked at.
 
-    An object that is put into another one can be changed later under its own name: `observer` is from where the
-    whole is looked at. `shallow`: the object is copied on the way, so that only its inner objects are still shared.
+    An object that is put into another one can be changed later under its own name: `observer` is from where
+    the whole is looked at. `shallow`: the object is copied on the way, so that only its inner objects are
+    still shared.
     """
 
     scope: Scope
@@ -149,7 +150,9 @@ HARMLESS: Final = frozenset({
 })
 # fmt: on
 # Of these, the ones whose result may hold what they are given.
-SHARING: Final = frozenset({"dict", "list", "tuple", "set", "iter", "enumerate", "zip", "sorted", "copy", "min", "max"})
+SHARING: Final = frozenset(
+    {"dict", "list", "tuple", "set", "iter", "enumerate", "zip", "sorted", "copy", "min", "max"}
+)
 LOADERS: Final = frozenset({"json.load", "hjson.load"})
 TEXT_LOADERS: Final = frozenset({"json.loads", "hjson.loads"})
 WRAPPERS: Final = frozenset({"HfDeepSpeedConfig", "HfTrainerDeepSpeedConfig"})
@@ -781,7 +784,9 @@ class Values:
         return value
 
     def aimed(self, change: Alteration, name: str, owner: Scope, binding: Binding, when: str) -> str:
-        """A change goes to the object that its name is bound to there: another one, after the name was bound anew."""
+        """A change goes to the object that its name is bound to there: another one, after the name was
+        bound anew.
+        """
         if name.startswith("self.") or len(owner.bindings[name]) == 1:
             return when
         # In `a = change(a)` the change is over when the name is bound.
@@ -987,7 +992,9 @@ class Values:
         if not isinstance(scope.node, ast.FunctionDef) or change.value is None:
             return None
         name = parameter_of(scope.node.args, call, change.value, skip)
-        if name is None or any(name in inner.alterations for inner in self.names.scopes if inner.parent is scope):
+        if name is None or any(
+            name in inner.alterations for inner in self.names.scopes if inner.parent is scope
+        ):
             return None
         return scope.alterations.get(name, [])
 

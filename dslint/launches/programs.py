@@ -292,8 +292,8 @@ def written_configs(program: Program) -> list[tuple[str, Document]]:
 def overlaid(document: Document, loaded: Loaded) -> Document:
     """A config file as the program that loads it has it after its own changes.
 
-    Where the program changes nothing the document itself; else a derived one, in which a changed node has the place
-    that it has in the file (a new one that of the whole).
+    Where the program changes nothing the document itself; else a derived one, in which a changed node has the
+    place that it has in the file (a new one that of the whole).
     """
     if not loaded.overrides and not loaded.blurred:
         return document

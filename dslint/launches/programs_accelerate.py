@@ -47,12 +47,17 @@ def plugin_config(source: Source, plugin: Call, accelerator: Call | None) -> Doc
 
 
 def offload(make: Maker, device: str, path: str) -> Any:
+    return make.object(
+        ("device", make.given(device)), ("nvme_path", path_for(make, device, path)), near=device
+    )
+
+
+def path_for(make: Maker, device: str, path: str) -> Any:
+    """The path counts with nvme alone; Accelerate leaves it out otherwise."""
     where = make.value(device)
     if where is UNKNOWN:
-        target = make.unknown(device)
-    else:
-        target = make.given(path) if where == "nvme" else make.scalar(None, device)
-    return make.object(("device", make.given(device)), ("nvme_path", target), near=device)
+        return make.unknown(device)
+    return make.given(path) if where == "nvme" else make.scalar(None, device)
 
 
 def add_precision(make: Maker, root: Any, accelerator: Call | None) -> None:

@@ -99,7 +99,13 @@ def test_keys_and_values_have_their_places_in_the_file():
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_places_are_right_beside_other_scripts_line_ends_and_a_byte_order_mark(end, mark):
-    lines = ["import deepspeed", "# größer 世界 😀", "c = {'名': '😀', 'stage': 3}  # ü", "deepspeed.initialize(config=c)", ""]
+    lines = [
+        "import deepspeed",
+        "# größer 世界 😀",
+        "c = {'名': '😀', 'stage': 3}  # ü",
+        "deepspeed.initialize(config=c)",
+        "",
+    ]
     text = mark + end.join(lines)
     root = read_program(Source("train.py", text)).configs[0].document.root
     (first, second) = root.members
@@ -510,7 +516,11 @@ def test_a_dict_that_is_dumped_to_a_json_file_is_a_config():
             "transformers.TrainingArguments",
             "transformers.TrainingArguments",
         ),
-        ("import pytorch_lightning as pl\npl.Trainer() # deepspeed", "lightning.Trainer", "pytorch_lightning.Trainer"),
+        (
+            "import pytorch_lightning as pl\npl.Trainer() # deepspeed",
+            "lightning.Trainer",
+            "pytorch_lightning.Trainer",
+        ),
         (
             "from lightning.pytorch.strategies import DeepSpeedStrategy\nDeepSpeedStrategy()",
             "lightning.DeepSpeedStrategy",
@@ -698,11 +708,17 @@ def test_a_parser_that_reads_a_file_too_says_so():
         ("import deepspeed\ndeepspeed.initialize()", "deepspeed"),
         ("import deepspeed\nparser = deepspeed.add_config_arguments(parser)", "deepspeed"),
         ("from transformers import Trainer\nTrainer()  # deepspeed", "transformers"),
-        ("from transformers import HfArgumentParser as P\nP(A)  # deepspeed, HfArgumentParser(", "transformers"),
+        (
+            "from transformers import HfArgumentParser as P\nP(A)  # deepspeed, HfArgumentParser(",
+            "transformers",
+        ),
         ("from accelerate import Accelerator\nAccelerator()", "accelerate"),
         ("import lightning as L\nL.Trainer(strategy='deepspeed_stage_2')", "lightning"),
         ("import lightning as L\nL.Trainer(strategy='ddp')  # deepspeed", None),
-        ("from accelerate import Accelerator\nfrom trl import SFTConfig\nAccelerator()\nSFTConfig()", "transformers"),
+        (
+            "from accelerate import Accelerator\nfrom trl import SFTConfig\nAccelerator()\nSFTConfig()",
+            "transformers",
+        ),
         ("import deepspeed\nfrom transformers import Trainer\ndeepspeed.initialize()\nTrainer()", None),
     ],
 )

@@ -80,8 +80,12 @@ def test_a_removed_key_takes_its_row_its_comma_and_its_comment_along():
     assert edited(SPREAD, Change("remove", "/bf16")) == SPREAD.strip().replace(
         ',\n    "bf16": {\n        "enabled": False\n    }\n', "\n"
     )
-    assert edited(SPREAD, Change("remove", "/fp16/loss_scale")) == SPREAD.strip().replace(', "loss_scale": 0', "")
-    assert edited(SPREAD, Change("remove", "/fp16/enabled")) == SPREAD.strip().replace('"enabled": True, ', "")
+    assert edited(SPREAD, Change("remove", "/fp16/loss_scale")) == SPREAD.strip().replace(
+        ', "loss_scale": 0', ""
+    )
+    assert edited(SPREAD, Change("remove", "/fp16/enabled")) == SPREAD.strip().replace(
+        '"enabled": True, ', ""
+    )
 
 
 def test_a_renamed_key_keeps_its_quotes_and_place():
@@ -144,7 +148,11 @@ def test_a_value_that_a_statement_sets_is_edited_there():
 
 keys = st.sampled_from(["fp16", "bf16", "stage", "enabled", "a b"])
 scalars = st.one_of(
-    st.integers(-5, 10**6), st.booleans(), st.none(), st.sampled_from([1e-5, 0.9]), st.sampled_from(["auto", "c'd", 'e"f'])
+    st.integers(-5, 10**6),
+    st.booleans(),
+    st.none(),
+    st.sampled_from([1e-5, 0.9]),
+    st.sampled_from(["auto", "c'd", 'e"f']),
 )
 contents = st.recursive(
     st.dictionaries(keys, scalars, max_size=4),
@@ -171,7 +179,9 @@ def written(draw, value, indent=0):
     rows = []
     for number, part in enumerate(parts):
         comma = "," if trailing or number + 1 < len(parts) else ""
-        comment = draw(st.sampled_from(["", "", "  # note, with } and ,", "\n" + " " * (indent + 4) + "# on its own"]))
+        comment = draw(
+            st.sampled_from(["", "", "  # note, with } and ,", "\n" + " " * (indent + 4) + "# on its own"])
+        )
         rows.append(f"{' ' * (indent + 4)}{part}{comma}{comment}\n")
     return "{\n" + "".join(rows) + " " * indent + "}"
 
@@ -212,12 +222,10 @@ def test_the_text_says_afterwards_what_the_changes_make_of_it(case, newline):
     document = read_program(Source("train.py", text)).configs[0].document
     assert document.root.plain() == content
     try:
-        found = edits(document, wanted)
         expected = changed(content, wanted)
-    except CannotEdit:
-        with pytest.raises(CannotEdit):
-            edits(document, wanted)
-            changed(content, wanted)
+        found = edits(document, wanted)
+    except CannotEdit as error:
+        assert str(error)
         return
     new = applied(text, found)
     again = read_program(Source("train.py", new)).configs[0].document.root.plain()

@@ -1,4 +1,6 @@
-"""The command line that a program takes: its options, and whether these are all. Held against argparse itself."""
+"""The command line that a program takes: its options, and whether these are all. Held against argparse
+itself.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +29,21 @@ def options(lines):
 
 def test_an_option_is_read_with_all_that_it_says():
     found = options(
-        """
-        parser.add_argument("--dtype", "-d", type=str, choices=["fp16", "bf16"], default="bf16", required=True)
-        parser.add_argument("--fp16", action="store_true")
-        parser.add_argument("--lr", type=float, default=args_default())
-        parser.add_argument("--dims", nargs="+", dest="sizes")
+        """parser.add_argument("--dtype", "-d", type=str, choices=["fp16", "bf16"], default="bf16",
+        required=True) parser.add_argument("--fp16", action="store_true") parser.add_argument("--lr",
+        type=float, default=args_default()) parser.add_argument("--dims", nargs="+", dest="sizes")
         parser.add_argument("--shuffle", action=argparse.BooleanOptionalAction)
-        parser.add_argument("--local-rank", type=int)
-        parser.add_argument("data")
+        parser.add_argument("--local-rank", type=int) parser.add_argument("data")
         """
     )
     dtype = found.options["--dtype"]
     assert dtype is found.options["-d"]
-    assert (dtype.dest, dtype.type, dtype.default, dtype.choices) == ("dtype", "str", "bf16", ["fp16", "bf16"])
+    assert (dtype.dest, dtype.type, dtype.default, dtype.choices) == (
+        "dtype",
+        "str",
+        "bf16",
+        ["fp16", "bf16"],
+    )
     assert dtype.required is True
     assert (found.options["--fp16"].takes_value, found.options["--fp16"].default) == (False, False)
     assert found.options["--lr"].default is UNKNOWN
@@ -61,7 +65,9 @@ def test_defaults_and_choices_have_their_places():
 
 def test_add_config_arguments_brings_its_options():
     program = read_program(
-        Source("train.py", f"{HEAD}parser = deepspeed.add_config_arguments(parser)\nargs = parser.parse_args()\n")
+        Source(
+            "train.py", f"{HEAD}parser = deepspeed.add_config_arguments(parser)\nargs = parser.parse_args()\n"
+        )
     )
     found = program.command_line
     assert found.options["--deepspeed"].takes_value is False
@@ -133,7 +139,9 @@ NAMES = ["--fp16", "--fp16_opt", "--bf16", "--deepspeed", "--deepspeed_config", 
 def test_a_word_means_the_option_that_argparse_takes_it_for(names, word, abbreviations):
     keyword = "" if abbreviations else "allow_abbrev=False"
     lines = "".join(f"parser.add_argument('{name}')\n" for name in names)
-    found = command_line(f"import argparse  # deepspeed\nparser = argparse.ArgumentParser({keyword})\n{lines}parser.parse_args()\n")
+    found = command_line(
+        f"import argparse  # deepspeed\nparser = argparse.ArgumentParser({keyword})\n{lines}parser.parse_args()\n"
+    )
     parser = argparse.ArgumentParser(allow_abbrev=abbreviations)
     for name in names:
         parser.add_argument(name)

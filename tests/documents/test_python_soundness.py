@@ -1,7 +1,8 @@
 """Static evaluation against Python itself: whatever is said to be known is what a run gives.
 
-Programs are made up from what scripts do to their configs: literals, changes by key, `update`, copies, aliases, objects
-put into others, branches, loops and functions. They are executed here, which the reader never does.
+Programs are made up from what scripts do to their configs: literals, changes by key, `update`, copies,
+aliases, objects put into others, branches, loops and functions. They are executed here, which the reader
+never does.
 """
 
 from __future__ import annotations
@@ -167,7 +168,11 @@ def contradiction(node, actual) -> str:
             if inner:
                 return f"{member.key}: {inner}"
         return "" if node.open or set(actual) <= known else f"{set(actual) - known} not seen"
-    return "" if node.value == actual and type(node.value) is type(actual) else f"{actual!r} is not {node.value!r}"
+    return (
+        ""
+        if node.value == actual and type(node.value) is type(actual)
+        else f"{actual!r} is not {node.value!r}"
+    )
 
 
 def check(code: str, answers: list[int]) -> None:

@@ -1,7 +1,7 @@
 """Asks the real Lightning which DeepSpeed config it makes. Run as a program: JSON in, JSON out.
 
-In: a list of {"strategy": keywords, "trainer": {"precision", "accumulate_grad_batches", "gradient_clip_val"}}, where a
-strategy may be a name instead. Out: the configs, in that order.
+In: a list of {"strategy": keywords, "trainer": {"precision", "accumulate_grad_batches",
+"gradient_clip_val"}}, where a strategy may be a name instead. Out: the configs, in that order.
 """
 
 import json

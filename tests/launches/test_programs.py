@@ -71,7 +71,9 @@ def test_training_arguments_are_given_as_a_launch_wants_them():
 
 def test_a_dict_given_to_training_arguments_is_a_document():
     (use,) = training_arguments(
-        program_of("from transformers import TrainingArguments\nTrainingArguments('o', deepspeed={'fp16': {}})")
+        program_of(
+            "from transformers import TrainingArguments\nTrainingArguments('o', deepspeed={'fp16': {}})"
+        )
     )
     assert isinstance(use.config, Document)
     assert use.config.syntax == "python"
@@ -175,7 +177,9 @@ def test_a_class_from_another_file_leaves_parsed_arguments_incomplete():
 def test_a_parser_of_other_classes_alone_parses_no_training_arguments():
     assert (
         parsed_arguments(
-            program_of("from transformers import HfArgumentParser\nclass A:\n    pass\nHfArgumentParser(A).parse_args()")
+            program_of(
+                "from transformers import HfArgumentParser\nclass A:\n    pass\nHfArgumentParser(A).parse_args()"
+            )
         )
         == []
     )
@@ -225,7 +229,9 @@ def test_a_plugin_makes_a_config_of_its_arguments():
 
 
 def test_a_plugin_with_a_config_of_its_own_names_it():
-    (use,) = plugins(program_of("from accelerate import DeepSpeedPlugin\nDeepSpeedPlugin(hf_ds_config='z.json')"))
+    (use,) = plugins(
+        program_of("from accelerate import DeepSpeedPlugin\nDeepSpeedPlugin(hf_ds_config='z.json')")
+    )
     assert use.config.path == "z.json"
 
 
@@ -283,11 +289,9 @@ def test_a_named_strategy_makes_a_config():
 def test_a_strategy_behind_a_name_meets_its_trainer():
     (use,) = strategies(
         program_of(
-            """
-            from pytorch_lightning import Trainer
-            from pytorch_lightning.strategies import DeepSpeedStrategy
-            strategy = DeepSpeedStrategy(stage=3, offload_optimizer=args.offload)
-            trainer = Trainer(strategy=strategy, precision="bf16-mixed", gradient_clip_val=0.5, devices="auto")
+            """from pytorch_lightning import Trainer from pytorch_lightning.strategies import
+            DeepSpeedStrategy strategy = DeepSpeedStrategy(stage=3, offload_optimizer=args.offload) trainer
+            = Trainer(strategy=strategy, precision="bf16-mixed", gradient_clip_val=0.5, devices="auto")
             """
         )
     )
@@ -301,7 +305,9 @@ def test_a_strategy_behind_a_name_meets_its_trainer():
 
 def test_a_strategy_without_a_trainer_leaves_the_precision_open():
     (use,) = strategies(
-        program_of("from lightning.pytorch.strategies import DeepSpeedStrategy as S\ns = S(stage=2)  # deepspeed")
+        program_of(
+            "from lightning.pytorch.strategies import DeepSpeedStrategy as S\ns = S(stage=2)  # deepspeed"
+        )
     )
     assert use.config.root.open
     assert use.config.root.get("fp16") is None
@@ -348,7 +354,12 @@ def test_the_config_of_a_strategy_is_what_lightning_makes():
             }.items()
             if rng.random() < 0.4
         }
-        named = ["deepspeed", "deepspeed_stage_1", "deepspeed_stage_2_offload", "deepspeed_stage_3_offload_nvme"]
+        named = [
+            "deepspeed",
+            "deepspeed_stage_1",
+            "deepspeed_stage_2_offload",
+            "deepspeed_stage_3_offload_nvme",
+        ]
         cases.append(
             {
                 "strategy": rng.choice([strategy, strategy, rng.choice(named)]),
@@ -428,10 +439,19 @@ def test_a_file_is_seen_as_the_program_changes_it():
             """
         )
     )
-    file = parse(Source("ds.json", '{"train_batch_size": 8, "amp": {}, "bf16": {"enabled": false}, "zero_optimization": {}}'))
+    file = parse(
+        Source(
+            "ds.json",
+            '{"train_batch_size": 8, "amp": {}, "bf16": {"enabled": false}, "zero_optimization": {}}',
+        )
+    )
     seen = overlaid(file, use.config)
     assert seen.derived
-    assert seen.root.plain() == {"train_batch_size": UNKNOWN, "bf16": {"enabled": True}, "zero_optimization": {}}
+    assert seen.root.plain() == {
+        "train_batch_size": UNKNOWN,
+        "bf16": {"enabled": True},
+        "zero_optimization": {},
+    }
     assert file.root.plain()["train_batch_size"] == 8
 
 
