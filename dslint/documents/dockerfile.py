@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 
 from dslint.documents.script import Script
 from dslint.documents.shell_expand import Expander
-from dslint.documents.shell_run import Frame, Walker, parse
+from dslint.documents.shell_run import Frame, Walker
 from dslint.documents.shell_scope import Scope, Value, scalar, unknown
+from dslint.documents.shell_syntax import parse
 from dslint.documents.shell_words import Piece, Text, text_of
 from dslint.documents.tree import Source
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from dslint.documents.shell_words import Word
 from dslint.documents.tree import Place, Source, Unknown
@@ -67,6 +67,9 @@ class Folder(NamedTuple):
     path: str
 
 
+STARTED: Final = Folder("start", "")
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A simple command as it would run.
@@ -89,7 +92,7 @@ class Command:
     open: bool = False
     outer: tuple[Word, ...] = ()
     job: Job | None = None
-    folder: Folder | None = Folder("start", "")
+    folder: Folder | None = STARTED
     lost: tuple[Word, ...] = ()
     idle: bool = False
 
@@ -123,13 +126,15 @@ class Heredoc:
 class Hint(NamedTuple):
     """Something in the text that a shell reads otherwise than it looks.
 
-    `start, end`: what breaks the line; `rest`: the span of the words that are cut off, None for `carriage-returns`.
+    `start, end`: what breaks the line; `rest`: the span of the words that are cut off, None for `carriage-returns`;
+    `more`: further places that break the same command in the same way.
     """
 
     kind: HintKind
     start: int
     end: int
     rest: tuple[int, int] | None = None
+    more: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Final
 from dslint.documents.script import Command, Hint, Job, Script
 from dslint.documents.shell_jobs import read_job
 from dslint.documents.shell_run import Frame, Walker
-from dslint.documents.shell_scope import Scope, scalar
+from dslint.documents.shell_scope import Scope, job_variables
 from dslint.documents.shell_words import Piece, Text, flat
-from dslint.documents.tree import Place, Source, Unknown
+from dslint.documents.tree import Source, Unknown
 
 # A launch script is a few hundred lines; what is longer holds data.
 LONGEST: Final = 300_000
@@ -79,7 +79,7 @@ def run_words(walker: Walker, words: Sequence[tuple[str | Unknown, int, int]], s
     )
     walker.commands.append(command)
     try:
-        walker.start_scripts(command, made, {}, Frame(Text([]), scope))
+        walker.start_scripts(made, {}, Frame(Text([]), scope))
     except RecursionError:
         walker.complete = False
 
@@ -96,10 +96,10 @@ def script_of(walker: Walker, job: Job | None, hints: list[Hint]) -> Script:
     return Script(
         walker.source,
         tuple(walker.commands),
-        tuple(walker.heredocs.values()),
+        tuple(walker.writes.heredocs.values()),
         tuple(sorted([*hints, *walker.hints], key=lambda hint: hint.start)),
-        tuple(walker.writes),
-        tuple(walker.modifies),
+        tuple(walker.writes.files),
+        tuple(walker.writes.modified),
         job,
         walker.complete,
     )
@@ -110,27 +110,9 @@ def carriage_returns(source: Source, start: int, end: int) -> list[Hint]:
     return [Hint("carriage-returns", *match.span())] if match else []
 
 
-# What Slurm tells a job of itself, by the job's counts.
-SLURM: Final = (
-    ("SLURM_NNODES", "nodes"),
-    ("SLURM_JOB_NUM_NODES", "nodes"),
-    ("SLURM_NTASKS", "tasks"),
-    ("SLURM_NPROCS", "tasks"),
-    ("SLURM_NTASKS_PER_NODE", "tasks_per_node"),
-    ("SLURM_GPUS_ON_NODE", "gpus_per_node"),
-    ("SLURM_GPUS", "gpus"),
-)
-
-
 def job_scope(job: Job | None) -> Scope:
     """A shell's first state: inside a Slurm job, its counts are known where the directives say them."""
     scope = Scope()
-    if job is None or job.scheduler != "slurm":
-        return scope
-    for name, count in SLURM:
-        number = getattr(job, count)
-        place: Place | None = job.places.get(count)
-        if number is not None and place is not None:
-            scope.assign(name, scalar([Piece(str(number), ((place.start, place.end),))]))
-            scope.exported.add(name)
+    scope.values.update(job_variables(job))
+    scope.exported.update(scope.values)
     return scope

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from dslint.documents.shell_expand import Expander
@@ -123,3 +124,15 @@ def matches(value: str, pattern: str) -> bool | None:
     return (
         re.fullmatch(glob, value, re.DOTALL) is not None if bare.count("*") < 3 and len(value) < 300 else None
     )
+
+
+def case_truth(value: str | Unknown, patterns: Sequence[str]) -> bool | None:
+    """Whether a `case` item is the one for a value."""
+    if "*" in patterns:
+        return True
+    if isinstance(value, Unknown):
+        return None
+    found = [matches(value, pattern) for pattern in patterns]
+    if True in found:
+        return True
+    return None if None in found or not found else False

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os.path
-import posixpath
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dslint.documents.shell_arithmetic import compute
+from dslint.documents.shell_folders import folder_printed, here
+from dslint.documents.shell_parameters import trimmed
 from dslint.documents.shell_scope import (
     CHANGING,
     MOST_CHOICES,
@@ -19,7 +19,7 @@ from dslint.documents.shell_scope import (
     texts_of,
     unknown,
 )
-from dslint.documents.shell_words import Fields, Piece, Text, Trail, Word, joined, text_of, word
+from dslint.documents.shell_words import NAME, Fields, Piece, Text, Trail, Word, joined, text_of, word
 from dslint.documents.tree import UNKNOWN, Unknown
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ EXPANSIONS: Final = frozenset(
 )
 QUOTES: Final = frozenset({"string", "raw_string", "ansi_c_string", "translated_string"})
 
-# A variable in its plain forms. The grammar loses its way in `$A/$B/c`, so these are read without it.
-NAME: Final = r"\$(?:([A-Za-z_]\w*|[0-9@*#?$!-])|\{([A-Za-z_]\w*)\})"
+# The grammar loses its way in `$A/$B/c`, so plain variables are read without it.
 # What a backslash does in each kind of text: the first group holds what is left of it.
 BARE: Final = re.compile(rf"\\(?:\r?\n|(.)|$)|{NAME}", re.DOTALL)
 DOUBLE: Final = re.compile(rf"\\(?:\r?\n|([$`\"\\]))|{NAME}")
@@ -50,14 +49,6 @@ ANSI_LETTERS: Final = {
 
 PARAMETER: Final = re.compile(r"([!#]?)([A-Za-z_]\w*|\d+|[@*#?$!-])(\[[^\]]*\])?(.*)", re.DOTALL)
 OPERATOR: Final = re.compile(r":?[-=+?]|%%?|##?|//?|\^\^?|,,?|:|@")
-OWN_FOLDER: Final = re.compile(
-    r"^\s*(?:(?:readlink|realpath)\s+(?:-\w+\s+)?)?(?:\$\(\s*)?(?:cd\s+(?:-\w\s+)?)?(?:--\s+)?[\"']?"
-    r"(?:(?:\$\(|`)\s*)?dirname\s+(?:--\s+)?[\"']?(?:\$\((?:readlink|realpath)\s+(?:-\w+\s+)?[\"']?)?"
-    r"\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?\})[\"')`]*(?:/(\.\.(?:/\.\.)*))?[\"')`]*"
-    r"\s*(?:>\s*/dev/null\s*)?(?:2>&1\s*)?(?:&&\s*pwd(?:\s+-\w)?)?[\s\")]*$"
-)
-FOLDER_OF: Final = re.compile(r"\s*dirname\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?(/\.\.(?:/\.\.)*)?\s*")
-OWN_PATH: Final = re.compile(r"\$\(\s*(?:realpath|readlink)\s+(?:-\w+\s+)?\"?\$\{?(?:0|BASH_SOURCE)|\$0\+")
 PLAIN: Final = re.compile(r"[\w./:=,@%+-]+", re.ASCII)
 TOGETHER: Final = re.compile(r"(?:\\\r?\n)+")
 LEADING: Final = re.compile(r"(?:\s|\\\r?\n)*")
@@ -343,24 +334,14 @@ class Expander:
         printed = self.run(node, self.text, self.scope)
         if printed is not None:
             return [piece.below(use) for piece in printed]
-        return [Piece(UNKNOWN, use, symbol=self.symbol_of(inner, start), choices=self.folder(inner))]
-
-    def folder(self, inner: str) -> tuple[str, ...]:
-        """What `$(pwd)` and `$(cd "$(dirname "$0")" && pwd)` mean, relative to where the script is started."""
-        if inner.strip() in ("pwd", "pwd -P", "realpath .", "readlink -f ."):
-            return self.here()
-        named = FOLDER_OF.fullmatch(inner)
-        if named is not None:
-            value = self.scope.values.get(named[1])
-            first = value.first[:1] if value is not None else ()
-            inner = f'dirname "$0"{named[2] or ""}' if first and OWN_PATH.match(first[0].symbol) else inner
-        match = OWN_FOLDER.match(inner) if "dirname" in inner else None
-        if match is None:
-            return ()
-        return (posixpath.normpath(posixpath.join(os.path.dirname(self.path) or ".", match[1] or "")),)
-
-    def here(self) -> tuple[str, ...]:
-        return (self.scope.folder.path or ".",) if self.scope.folder is not None else ()
+        return [
+            Piece(
+                UNKNOWN,
+                use,
+                symbol=self.symbol_of(inner, start),
+                choices=folder_printed(inner, self.scope, self.path),
+            )
+        ]
 
     def parameter(self, node: Node | None, start: int, raw: str, use: Trail, quoted: bool) -> Part:
         """`$NAME` and `${NAME…}`; `node` is None for the plain forms."""
@@ -416,7 +397,7 @@ class Expander:
 
     def from_environment(self, start: int, name: str, use: Trail) -> Piece:
         symbol = f"${name}@{start}" if name in CHANGING else f"${name}"
-        return Piece(UNKNOWN, use, symbol=symbol, choices=self.here() if name == "PWD" else ())
+        return Piece(UNKNOWN, use, symbol=symbol, choices=here(self.scope) if name == "PWD" else ())
 
     def many(self, name: str, rest: str, use: Trail, as_one: bool, quoted: bool) -> Part:
         """`"$@"` and `"${NAME[@]}"`."""
@@ -482,7 +463,7 @@ class Expander:
         unclear = [Piece(UNKNOWN, use, symbol=f"${name}{rest}")]
         if pieces is None or not isinstance(text_of(pieces), str):
             return unclear
-        return self.trimmed(pieces, operator, argument, use) or unclear
+        return trimmed(pieces, operator, argument, use) or unclear
 
     def defaulted(
         self, node: Node, name: str, pieces: list[Piece] | None, operator: str, rest: str, use: Trail
@@ -516,35 +497,6 @@ class Expander:
             self.scope.assign(name, scalar(pieces))
         return pieces
 
-    def trimmed(
-        self, pieces: Sequence[Piece], operator: str, argument: str, use: Trail
-    ) -> list[Piece] | None:
-        """Cuts from the ends, slices and letter case, on a text that is known."""
-        whole = Text(pieces)
-        text = whole.text
-        if operator in ("%", "%%", "#", "##"):
-            span = cut(text, operator, argument)
-            return None if span is None else whole.pieces(*span)
-        if operator in ("^", "^^", ",", ",,"):
-            if argument:
-                return None
-            changed = text.upper() if operator[0] == "^" else text.lower()
-            if len(operator) == 1:
-                changed = changed[:1] + text[1:]
-            return [Piece(changed, use)]
-        if operator == ":":
-            numbers = re.fullmatch(r"(\d{1,6})(?::(\d{1,6}))?", argument)
-            if numbers is None:
-                return None
-            start = int(numbers[1])
-            return whole.pieces(start, start + int(numbers[2]) if numbers[2] else len(text))
-        if operator in ("/", "//"):
-            old, _, new = argument.partition("/")
-            if not old or re.search(r"[$`\\*?\[\"'#%]", argument):
-                return None
-            return [Piece(text.replace(old, new, -1 if operator == "//" else 1), use)]
-        return None
-
 
 def unescaped(match: re.Match[str], escapes: re.Pattern[str]) -> str | None:
     """What is left of a backslash and what it stands before; None for a line that goes on."""
@@ -556,20 +508,6 @@ def unescaped(match: re.Match[str], escapes: re.Pattern[str]) -> str | None:
     if match[3]:
         return chr(int(match[3], 8))
     return ANSI_LETTERS.get(match[4], match[4] if match[4] in "\\'\"?" else match[0])
-
-
-def cut(text: str, operator: str, pattern: str) -> tuple[int, int] | None:
-    """The span that `${NAME%pattern}` and its like leave; None for a pattern that is not read here."""
-    pattern = pattern.strip("\"'")
-    if not pattern or re.search(r"[$`\\\[(\"']", pattern) or pattern.count("*") > 2 or len(text) > 300:
-        return None
-    glob = "".join(".*" if char == "*" else "." if char == "?" else re.escape(char) for char in pattern)
-    matches = re.compile(glob, re.DOTALL).fullmatch
-    if operator[0] == "%":
-        places = range(len(text) + 1) if operator == "%%" else range(len(text), -1, -1)
-        return next(((0, place) for place in places if matches(text, place)), (0, len(text)))
-    places = range(len(text), -1, -1) if operator == "##" else range(len(text) + 1)
-    return next(((place, len(text)) for place in places if matches(text, 0, place)), (0, len(text)))
 
 
 def with_globs(pieces: Sequence[Piece]) -> list[Piece]:

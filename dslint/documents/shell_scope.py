@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from dslint.documents.script import Folder
-from dslint.documents.shell_words import Piece, Trail, shape_of, text_of
+from dslint.documents.script import Folder, Job
+from dslint.documents.shell_words import Piece, Trail, Word, shape_of, text_of
 from dslint.documents.tree import UNKNOWN
 
 Pieces = tuple[Piece, ...]
@@ -90,6 +90,20 @@ class Scope:
         self.values[name] = value
         if self.all_exported:
             self.exported.add(name)
+
+    def arguments(self, words: Sequence[Word], mark: int) -> None:
+        """Make words the positional parameters."""
+        many = any(word.open for word in words)
+        self.positional = None if many else [word.pieces for word in words]
+        self.shifts = mark + 1 if many else 0
+
+    def restore(self, saved: Mapping[str, Value | None]) -> None:
+        """Give variables back what they held; None for one that was not set."""
+        for name, value in saved.items():
+            if value is None:
+                self.values.pop(name, None)
+            else:
+                self.values[name] = value
 
     def become(self, ways: Sequence[Scope], mark: str) -> None:
         """Take on the state after ways of which one is gone; what they disagree on is unknown.
@@ -180,6 +194,15 @@ def apart(middle: Pieces, before: bool, after: bool) -> bool:
     )
 
 
+def lengthened(value: Value, mark: str) -> Value:
+    """What a variable holds inside a loop that adds to it: what it held before, and more that is not known."""
+    if value.array:
+        return Value((*value.items, *unknown(mark, many=True).items), array=True)
+    if not value.first:
+        return unknown(mark)
+    return scalar((*value.first, Piece(" ", ()), *unknown(mark).first))
+
+
 def choices_of(values: Sequence[Value | None]) -> tuple[str, ...]:
     """The texts that a variable may hold, as far as they are known."""
     choices: dict[str, None] = {}
@@ -196,3 +219,28 @@ def texts_of(pieces: Pieces) -> tuple[str, ...]:
     if isinstance(text, str):
         return (text,)
     return pieces[0].choices if len(pieces) == 1 else ()
+
+
+# What Slurm tells a job of itself, by the job's counts.
+SLURM: Final = (
+    ("SLURM_NNODES", "nodes"),
+    ("SLURM_JOB_NUM_NODES", "nodes"),
+    ("SLURM_NTASKS", "tasks"),
+    ("SLURM_NPROCS", "tasks"),
+    ("SLURM_NTASKS_PER_NODE", "tasks_per_node"),
+    ("SLURM_GPUS_ON_NODE", "gpus_per_node"),
+    ("SLURM_GPUS", "gpus"),
+)
+
+
+def job_variables(job: Job | None) -> dict[str, Value]:
+    """The variables that Slurm sets for a job, as far as its directives say."""
+    found: dict[str, Value] = {}
+    if job is None or job.scheduler != "slurm":
+        return found
+    for name, count in SLURM:
+        number: int | None = getattr(job, count)
+        place = job.places.get(count)
+        if number is not None and place is not None:
+            found[name] = scalar([Piece(str(number), ((place.start, place.end),))])
+    return found

@@ -23,6 +23,8 @@ Trail = tuple[Span, ...]
 DEEPEST_TRAIL: Final = 8
 MOST_CANDIDATES: Final = 8
 
+# A variable in its plain forms, `$NAME` and `${NAME}`.
+NAME: Final = r"\$(?:([A-Za-z_]\w*|[0-9@*#?$!-])|\{([A-Za-z_]\w*)\})"
 BLANKS: Final = re.compile(r"[ \t\n\r]+")
 
 
@@ -285,6 +287,16 @@ def word(pieces: Sequence[Piece], use: Span, quoted: bool, written: Span | None)
         trail = joined(trails) if trails else ()
         written = trail[-1] if trail else use
     return Word(text_of(pieces), written[0], written[1], use, quoted, tuple(pieces))
+
+
+def with_blanks(words: Sequence[Word]) -> list[Piece]:
+    """The pieces of some words with a blank between each two, as `eval` and `echo` put them together."""
+    pieces: list[Piece] = []
+    for index, argument in enumerate(words):
+        if index:
+            pieces.append(Piece(" ", (argument.use,)))
+        pieces.extend(argument.pieces)
+    return pieces
 
 
 class Field(NamedTuple):
