@@ -224,8 +224,7 @@ def test_the_text_says_afterwards_what_the_changes_make_of_it(case, newline):
     try:
         expected = changed(content, wanted)
         found = edits(document, wanted)
-    except CannotEdit as error:
-        assert str(error)
+    except CannotEdit:
         return
     new = applied(text, found)
     again = read_program(Source("train.py", new)).configs[0].document.root.plain()

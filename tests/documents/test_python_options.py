@@ -29,11 +29,14 @@ def options(lines):
 
 def test_an_option_is_read_with_all_that_it_says():
     found = options(
-        """parser.add_argument("--dtype", "-d", type=str, choices=["fp16", "bf16"], default="bf16",
-        required=True) parser.add_argument("--fp16", action="store_true") parser.add_argument("--lr",
-        type=float, default=args_default()) parser.add_argument("--dims", nargs="+", dest="sizes")
+        """
+        parser.add_argument("--dtype", "-d", type=str, choices=["fp16", "bf16"], default="bf16", required=True)
+        parser.add_argument("--fp16", action="store_true")
+        parser.add_argument("--lr", type=float, default=args_default())
+        parser.add_argument("--dims", nargs="+", dest="sizes")
         parser.add_argument("--shuffle", action=argparse.BooleanOptionalAction)
-        parser.add_argument("--local-rank", type=int) parser.add_argument("data")
+        parser.add_argument("--local-rank", type=int)
+        parser.add_argument("data")
         """
     )
     dtype = found.options["--dtype"]

@@ -289,9 +289,11 @@ def test_a_named_strategy_makes_a_config():
 def test_a_strategy_behind_a_name_meets_its_trainer():
     (use,) = strategies(
         program_of(
-            """from pytorch_lightning import Trainer from pytorch_lightning.strategies import
-            DeepSpeedStrategy strategy = DeepSpeedStrategy(stage=3, offload_optimizer=args.offload) trainer
-            = Trainer(strategy=strategy, precision="bf16-mixed", gradient_clip_val=0.5, devices="auto")
+            """
+            from pytorch_lightning import Trainer
+            from pytorch_lightning.strategies import DeepSpeedStrategy
+            strategy = DeepSpeedStrategy(stage=3, offload_optimizer=args.offload)
+            trainer = Trainer(strategy=strategy, precision="bf16-mixed", gradient_clip_val=0.5, devices="auto")
             """
         )
     )
