@@ -11,11 +11,11 @@ from dslint.documents.shell_scope import Scope
 
 FOLDER_OF: Final = re.compile(r"\s*dirname\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?(/\.\.(?:/\.\.)*)?\s*")
 OWN_PATH: Final = re.compile(r"\$\(\s*(?:realpath|readlink)\s+(?:-\w+\s+)?\"?\$\{?(?:0|BASH_SOURCE)|\$0\+")
+# Read without its quotes and the blanks beside its brackets.
 OWN_FOLDER: Final = re.compile(
-    r"^\s*(?:(?:readlink|realpath)\s+(?:-\w+\s+)?)?(?:\$\(\s*)?(?:cd\s+(?:-\w\s+)?)?(?:--\s+)?[\"']?"
-    r"(?:(?:\$\(|`)\s*)?dirname\s+(?:--\s+)?[\"']?(?:\$\((?:readlink|realpath)\s+(?:-\w+\s+)?[\"']?)?"
-    r"\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?\})[\"')`]*(?:/(\.\.(?:/\.\.)*))?[\"')`]*"
-    r"\s*(?:>\s*/dev/null\s*)?(?:2>&1\s*)?(?:&&\s*pwd(?:\s+-\w)?)?[\s\")]*$"
+    r"(?:(?:readlink|realpath)(?: -\w+)? (?:\$\()?)?(?:cd (?:-\w |-- )*)?(?:\$\(|`)*dirname (?:-- )?"
+    r"(?:\$\((?:readlink|realpath)(?: -\w+)? )?\$(?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?\})[)`]*"
+    r"(?:/(\.\.(?:/\.\.)*))?[)`]*(?: ?&?>/dev/null)?(?: 2>&1)?(?: && pwd(?: -\w)?)?[)`]*"
 )
 
 
@@ -33,7 +33,10 @@ def folder_printed(command: str, scope: Scope, path: str) -> tuple[str, ...]:
         first = value.first[:1] if value is not None else ()
         own = bool(first) and OWN_PATH.match(first[0].symbol) is not None
         command = f'dirname "$0"{named[2] or ""}' if own else command
-    match = OWN_FOLDER.match(command) if "dirname" in command else None
+    if "dirname" not in command:
+        return ()
+    bare = re.sub(r"(?<=[(`])\s+|\s+(?=[)`])|[\"']", "", command)
+    match = OWN_FOLDER.fullmatch(re.sub(r"\s+", " ", bare).strip())
     if match is None:
         return ()
     return (posixpath.normpath(posixpath.join(os.path.dirname(path) or ".", match[1] or "")),)

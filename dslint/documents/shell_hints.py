@@ -41,19 +41,20 @@ def judged(
     if re.search(r"(?<!\\)(?:\\\\)*\\$", content):
         if comment is not None:
             return "comment-in-continuation", *comment
-        return ("blank-line-in-continuation", *(blank)) if blank is not None else None
+        if blank is not None:
+            return "blank-line-in-continuation", *blank
+        note = COMMENT.search(content)
+        return (
+            ("comment-swallows-backslash", first + note.start(), first + len(content))
+            if note is not None
+            else None
+        )
     trailing = re.search(r"(?<!\\)(?:\\\\)*(\\[ \t]+)$", content)
     if trailing:
         return "blank-after-backslash", first + trailing.start(1), first + len(content)
     note = COMMENT.search(content)
-    if note:
-        kind: HintKind = (
-            "comment-after-backslash"
-            if re.search(r"\\[ \t]+$", content[: note.start()])
-            else "comment-swallows-backslash"
-        )
-        if kind == "comment-after-backslash" or note[0].rstrip().endswith("\\"):
-            return kind, first + note.start(), first + note.end()
+    if note is not None and re.search(r"\\[ \t]+$", content[: note.start()]):
+        return "comment-after-backslash", first + note.start(), first + note.end()
     if blank is not None:
         return None
     last = len(content.rstrip())

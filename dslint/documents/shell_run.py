@@ -463,6 +463,9 @@ class Walker:
         if cause is None or not self.commands:
             return False
         kind, start, end = cause
+        if kind == "missing-backslash" and not self.complete:
+            # In broken syntax, lines are not what they seem.
+            return False
         place = frame.text.trail(start, end)[-1]
         before = self.commands[-1]
         last = self.hints[-1] if before.lost and self.hints else None

@@ -41,6 +41,8 @@ class Writes:
         scope: Scope,
     ) -> None:
         """The files that a command writes, with the text that goes into them where the script shows it."""
+        if words and words[0].text == "sudo":
+            words = words[1:]
         name = base_name(words)
         named = changed_files(words)
         targets = [to for to in redirects.files if ">" in to.operator and not is_device(to.target)]
@@ -48,7 +50,7 @@ class Writes:
         written = text_written(name, arguments, redirects, text)
         if written is not None:
             shown = self.put(name or "", written, named, targets, words, text, scope)
-            if redirects.heredocs and not shown:
+            if redirects.heredocs and name != "cat" and not shown:
                 self.add(None, written, name, False, text, scope)
         elif name == "tee" and self.printed is not None:
             where, state, printed, printer = self.printed
