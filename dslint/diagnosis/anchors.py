@@ -1,30 +1,32 @@
 """What the fast search looks for on the way through a log, and the words by which patterns are then picked.
 
-A line that matters has the name of an exception, a level, or one of a few words: is not supported, cannot be, must be. These
-pieces stand in next to no line of a healthy log. Each costs one pass over the bytes, about 0.4 ns a byte, so there
-are as few as will do. A line that holds one is then looked at whole: its words pick the few patterns worth trying.
+A line that matters has the name of an exception, a level, or one of a few words: is not supported, does not match. These
+pieces stand in next to no line of a healthy log. Those that begin with a capital are searched for together, a capital at a
+time: capitals are rare, and the search skips to each as fast as memory is read. Each of the others costs a pass over the
+bytes, about 0.4 ns a byte, so there are as few as will do. A line that holds one is then looked at whole: its words pick
+the few patterns worth trying.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 ANCHORS: Final[tuple[str, ...]] = (
-    "rror",
-    "xception",
+    "Error",
+    "Exception",
+    "ERROR",
     "WARN",
     "Warning",
-    "ERROR",
     "not ",
-    "annot",
-    "must ",
     "mismatch",
     "return code",
     "exitcode",
-    " vs ",
+    "unrecognized",
+    ", input_type=",
 )
 
 _WORD: Final = re.compile(r"[A-Za-z_]{2,}")
@@ -32,6 +34,31 @@ _COMMON: Final = frozenset(
     {"Error", "error", "the", "is", "to", "in", "of", "be", "for", "and", "not", "with", "DeepSpeed"}
 )
 WORDS_EACH: Final = 3
+
+
+def searches(anchors: Iterable[str]) -> list[Callable[[bytes, int, int], int]]:
+    """Functions that find the next anchor in `buffer[start:end]`: its place, or -1. All of them together find all anchors."""
+    found: list[Callable[[bytes, int, int], int]] = []
+    capitals: dict[str, list[str]] = {}
+    for anchor in anchors:
+        if anchor[0].isascii() and anchor[0].isupper():
+            capitals.setdefault(anchor[0], []).append(anchor[1:])
+        else:
+            found.append(partial(_find, anchor.encode()))
+    for capital, rests in capitals.items():
+        # One literal character before the alternatives is what makes the search skip.
+        pattern = f"{capital}(?:{'|'.join(map(re.escape, rests))})"
+        found.append(partial(_search, re.compile(pattern.encode())))
+    return found
+
+
+def _find(anchor: bytes, buffer: bytes, start: int, end: int) -> int:
+    return buffer.find(anchor, start, end)
+
+
+def _search(pattern: re.Pattern[bytes], buffer: bytes, start: int, end: int) -> int:
+    match = pattern.search(buffer, start, end)
+    return match.start() if match else -1
 
 
 def words_of(text: str) -> set[str]:

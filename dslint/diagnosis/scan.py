@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from dslint.diagnosis.anchors import searches
 from dslint.diagnosis.around import LONGEST_LINE, Around, Neighbour
 from dslint.diagnosis.lines import Line, clean, split_prefix, unescape
 from dslint.diagnosis.message import Catalogue
@@ -37,7 +38,7 @@ class Scanner:
         self.lines = 0
         self.bytes = 0
         self._recogniser = Recogniser(catalogue)
-        self._anchors = tuple(text.encode() for text in (*catalogue.anchors, TRACEBACK))
+        self._searches = searches((*catalogue.anchors, TRACEBACK))
         self._readers = readers
         self._buffer = b""
         self._done = 0
@@ -81,12 +82,12 @@ class Scanner:
     def _candidates(self, stretch: Stretch) -> list[tuple[int, int]]:
         buffer, begin, end, _ = stretch
         found: dict[int, int] = {}
-        for anchor in self._anchors:
-            at = buffer.find(anchor, begin, end)
+        for search in self._searches:
+            at = search(buffer, begin, end)
             while at >= 0:
                 start, stop = line_around(buffer, at, begin, end)
                 found[start] = stop
-                at = buffer.find(anchor, stop, end)
+                at = search(buffer, stop, end)
         return sorted(found.items())
 
     def _look(self, start: int, stop: int, number: int) -> None:

@@ -39,8 +39,8 @@ class Numbers:
         self.scale = LossScale()
         self.skipped = SkippedSteps()
         self.loss = Series(b"loss", alien=REWARDS)
-        self.norm = Series(rb"grad[ _]norm", alien=REWARDS)
-        self.rate = Series(rb"learning[ _]rate")
+        self.norm = Series(b"grad", rb"[ _]norm", alien=REWARDS)
+        self.rate = Series(b"learning", rb"[ _]rate")
         self.constant = ConstantRate(self.facts)
         self.unclipped = UnclippedNorm(self.facts)
         self._readers: tuple[Callable[[Stretch], None], ...] = (
