@@ -64,7 +64,12 @@ def kinds(pydantic: int) -> dict[str, Entry]:
     """The definitions of what a pydantic field takes, "auto" included: the models drop it and use the default."""
     loose = pydantic == 1
     plain: dict[str, Entry] = {
-        "boolean": {"type": ["boolean", "integer", "string"], "minimum": 0, "maximum": 1, "pattern": BOOLEAN_TEXT},
+        "boolean": {
+            "type": ["boolean", "integer", "string"],
+            "minimum": 0,
+            "maximum": 1,
+            "pattern": BOOLEAN_TEXT,
+        },
         "integer": {
             "type": ["number" if loose else "integer", "boolean", "string"],
             "pattern": INTEGER_TEXT_1 if loose else INTEGER_TEXT,
@@ -181,7 +186,12 @@ class Builder:
         for part, keys in overlay.get("entries", {}).items():
             assert part == "group"
             params = {"type": "object", "x-unknown": "free", "required": list(keys)}
-            group = {"type": "object", "x-unknown": "free", "required": ["params"], "properties": {"params": params}}
+            group = {
+                "type": "object",
+                "x-unknown": "free",
+                "required": ["params"],
+                "properties": {"params": params},
+            }
             entry.update({"x-unknown": "entries", "additionalProperties": group})
         return entry
 
@@ -227,7 +237,9 @@ class Builder:
         prose = overlay.get("keys", {})
         self.drops_auto = self.package.is_config_model(model)
         for field in self.package.fields_of(model):
-            entry = self.field_entry(field, prose.get(field.name, {}), join_pointer(pointer, field.alias or field.name))
+            entry = self.field_entry(
+                field, prose.get(field.name, {}), join_pointer(pointer, field.alias or field.name)
+            )
             properties[field.alias or field.name] = entry
             if field.alias:
                 properties[field.name] = {**entry, "x-alias-of": field.alias}
@@ -325,7 +337,12 @@ class Builder:
 
     def union(self, inner: ast.expr) -> Entry:
         names = [ast.unparse(part) for part in inner.elts]  # type: ignore[attr-defined]
-        types = {"str": ["string"], "int": ["integer", "boolean"], "float": ["number", "boolean"], "bool": ["boolean"]}
+        types = {
+            "str": ["string"],
+            "int": ["integer", "boolean"],
+            "float": ["number", "boolean"],
+            "bool": ["boolean"],
+        }
         return {"type": [kind for name in names for kind in types[name]]}
 
     def enumeration(self, model: Model, nullable: bool) -> Entry:
@@ -488,7 +505,9 @@ class Timeline:
         if until != self.names[-1]:
             found.update({"until": until, "gone": self.after(until)})
             found |= self.words_for(pointer).get("gone", {})
-            later = [other for other in self.names[self.names.index(until) + 1 :] if pointer in self.keys[other]]
+            later = [
+                other for other in self.names[self.names.index(until) + 1 :] if pointer in self.keys[other]
+            ]
             if later:
                 found["again"] = later[0]
         return found
@@ -507,7 +526,11 @@ def prose_of(overlay: Overlay, schema: Entry, pointer: str = "") -> dict[str, En
     for key, entry in schema["properties"].items():
         here = join_pointer(pointer, key)
         words = overlay.get(key) or next(
-            (overlay[name] for name, other in schema["properties"].items() if other.get("x-alias-of") == key and name in overlay),
+            (
+                overlay[name]
+                for name, other in schema["properties"].items()
+                if other.get("x-alias-of") == key and name in overlay
+            ),
             {},
         )
         texts = {"title": words.get("title"), "description": " ".join(str(words.get("about", "")).split())}
@@ -531,7 +554,9 @@ def finish(schema: Entry, name: str, names: Overlay) -> Entry:
 def known_names(names: Overlay, schema: Entry) -> Overlay:
     """The wrong names whose right ones there are in a release."""
     have = keys_of(schema)
-    wrong = {key: [place for place in places if place in have] for key, places in names["wrong-names"].items()}
+    wrong = {
+        key: [place for place in places if place in have] for key, places in names["wrong-names"].items()
+    }
     return {**names, "wrong-names": {key: places for key, places in wrong.items() if places}}
 
 
@@ -565,7 +590,9 @@ def generate(sources: Path, only: str | None) -> tuple[dict[str, Entry], dict[st
             files[name] = finish(schema, name, known_names(names, schema))
         before = plain
     if only is not None:
-        return {only: files[max((n for n in files if as_figures(n) <= as_figures(only)), key=as_figures)]}, texts
+        return {
+            only: files[max((n for n in files if as_figures(n) <= as_figures(only)), key=as_figures)]
+        }, texts
     return files, texts
 
 
@@ -578,7 +605,9 @@ def dump(value: Any) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sources", type=Path)
     parser.add_argument("--only")
     parser.add_argument("--to", type=Path, default=HERE / "deepspeed")
@@ -590,7 +619,8 @@ def main() -> None:
             old.unlink()
         (arguments.to / "descriptions.json").write_text(dump(dict(sorted(texts.items()))), encoding="utf-8")
     for name, schema in files.items():
-        (arguments.to / f"{name}.json").write_text(json.dumps(schema, separators=(",", ":"), ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(schema, separators=(",", ":"), ensure_ascii=False) + "\n"
+        (arguments.to / f"{name}.json").write_text(text, encoding="utf-8")
     print(f"{len(files)} schemas: {', '.join(files)}")
 
 

@@ -106,7 +106,11 @@ class Package:
         return {}
 
     def _gather(self, node: ast.stmt, file: str, values: dict[str, Any]) -> None:
-        if isinstance(node, ast.ImportFrom) and node.module and (node.level or node.module.startswith("deepspeed.")):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and (node.level or node.module.startswith("deepspeed."))
+        ):
             source = self._module_file(node, file)
             if source is not None:
                 there = self.constants(source)
@@ -115,7 +119,9 @@ class Package:
                         values.update(there)
                     elif alias.name in there:
                         values[alias.asname or alias.name] = there[alias.name]
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        elif (
+            isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+        ):
             value = evaluate(node.value, values)
             if value is not UNKNOWN:
                 values[node.targets[0].id] = value
@@ -172,7 +178,8 @@ class Package:
     def is_config_model(self, model: Model) -> bool:
         """Whether a model is a DeepSpeedConfigModel, which drops the fields that are "auto"."""
         return any(
-            base == "DeepSpeedConfigModel" or (base in self.models and self.is_config_model(self.models[base]))
+            base == "DeepSpeedConfigModel"
+            or (base in self.models and self.is_config_model(self.models[base]))
             for base in model.bases
         )
 
@@ -206,7 +213,11 @@ class Package:
     def removed_keys(self, table: str) -> list[str]:
         """The keys of a table in runtime/config.py that lists what is refused because it was removed."""
         for node in self.tree("runtime/config.py").body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == table and isinstance(node.value, ast.Dict):
+            if (
+                isinstance(node, ast.Assign)
+                and ast.unparse(node.targets[0]) == table
+                and isinstance(node.value, ast.Dict)
+            ):
                 return [key.value for key in node.value.keys if isinstance(key, ast.Constant)]
         return []
 
@@ -215,7 +226,9 @@ class Package:
         """File → the identifiers and the quoted words in it, over the whole package."""
         return {
             path.relative_to(self.root).as_posix(): set(
-                re.findall(r"[A-Za-z_]\w*|\"[\w/-]+\"|'[\w/-]+'", path.read_text(encoding="utf-8", errors="replace"))
+                re.findall(
+                    r"[A-Za-z_]\w*|\"[\w/-]+\"|'[\w/-]+'", path.read_text(encoding="utf-8", errors="replace")
+                )
             )
             for path in self.root.rglob("*.py")
         }

@@ -47,7 +47,9 @@ def optimizer_table(package: Package, overlay: Table) -> Table:
         entry["params"] = list(all_names)
         required = [key for key, value in classes[0]["params"].items() if value == REQUIRED]
         for part in classes:
-            part["params"] = {key: (None if value == REQUIRED else value) for key, value in part["params"].items()}
+            part["params"] = {
+                key: (None if value == REQUIRED else value) for key, value in part["params"].items()
+            }
         entry["required"] = known.get("required", required)
         entry["zero"] = known.get("zero") or ("tested" if classes[0]["class"] in tested else "untested")
         entry["others"] = known.get("others", "refused")
@@ -60,7 +62,9 @@ def optimizer_table(package: Package, overlay: Table) -> Table:
 REQUIRED = "\0required"
 
 
-def signature(package: Package, file: str, class_name: str, skip: tuple[str, ...] = ("self",)) -> Table | None:
+def signature(
+    package: Package, file: str, class_name: str, skip: tuple[str, ...] = ("self",)
+) -> Table | None:
     """Parameter → default of a class's constructor, without what the engine passes first; None without the class."""
     if not package.text(file):
         return None

@@ -54,7 +54,9 @@ def test_the_walk_refuses_what_jsonschema_calls_invalid(name, trees):
 
 @pytest.mark.parametrize("name", TRIED)
 def test_nothing_is_refused_that_the_engine_takes(name, corpus, trees):
-    verdicts = {row["file"]: row for row in map(json.loads, (corpus / "verdicts.jsonl").open(encoding="utf-8"))}
+    verdicts = {
+        row["file"]: row for row in map(json.loads, (corpus / "verdicts.jsonl").open(encoding="utf-8"))
+    }
     schema = schema_for(release(name))
     for file, root in trees:
         row = verdicts[f"configs/{file}"]
@@ -65,7 +67,9 @@ def test_nothing_is_refused_that_the_engine_takes(name, corpus, trees):
 @pytest.mark.parametrize("name", TRIED)
 def test_refusals_of_one_key_are_all_explained(name, corpus, trees):
     """What is left for the rules takes two keys, or the machine, to tell."""
-    verdicts = {row["file"]: row for row in map(json.loads, (corpus / "verdicts.jsonl").open(encoding="utf-8"))}
+    verdicts = {
+        row["file"]: row for row in map(json.loads, (corpus / "verdicts.jsonl").open(encoding="utf-8"))
+    }
     schema = schema_for(release(name))
     left = ("Either train_batch_size or", "cannot be simultaneously enabled", "GDS currently only")
     for file, root in trees:
@@ -86,11 +90,17 @@ def test_the_walk_agrees_with_jsonschema_key_by_key(name):
 NEWEST_SCHEMA = schema_for(NEWEST)
 POINTERS = sorted({probe.pointer for probe in probes(NEWEST_SCHEMA)})
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 2**70), st.floats(allow_nan=False, allow_infinity=False),
-    st.text(max_size=6), st.sampled_from(["auto", "true", "False", "1e5", "0x1", "1_0", "٣", " 1", "cpu", "nvme"]),
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=6),
+    st.sampled_from(["auto", "true", "False", "1e5", "0x1", "1_0", "٣", " 1", "cpu", "nvme"]),
 )
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3), max_leaves=6
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
 )
 
 

@@ -1,7 +1,7 @@
 """The schemas against the DeepSpeed that is installed here, and, on demand, against the sources of all releases.
 
-    DSLINT_ENGINE_PYTHON     an interpreter that imports deepspeed; by default the one that runs the tests
-    DSLINT_ENGINE_SOURCES    a folder of unpacked source distributions, deepspeed-X.Y.Z, for the matrix tests
+DSLINT_ENGINE_PYTHON     an interpreter that imports deepspeed; by default the one that runs the tests
+DSLINT_ENGINE_SOURCES    a folder of unpacked source distributions, deepspeed-X.Y.Z, for the matrix tests
 """
 
 from __future__ import annotations
@@ -54,9 +54,20 @@ def installed() -> tuple[str, Path]:
 def undated(value: Any) -> Any:
     """A schema without what only the other releases tell: when keys came and went."""
     if isinstance(value, dict):
-        dates = ("x-since", "x-until", "x-absent", "x-absent-optimizers", "x-absent-schedulers", "since", "until", "gone")
+        dates = (
+            "x-since",
+            "x-until",
+            "x-absent",
+            "x-absent-optimizers",
+            "x-absent-schedulers",
+            "since",
+            "until",
+            "gone",
+        )
         return {
-            key: True if key == "x-removed" else undated(part) for key, part in value.items() if key not in dates
+            key: True if key == "x-removed" else undated(part)
+            for key, part in value.items()
+            if key not in dates
         }
     return [undated(part) for part in value] if isinstance(value, list) else value
 
@@ -131,7 +142,11 @@ def test_what_is_read_of_the_models_is_what_they_are(installed):
     ]
     environment = {**os.environ, "DS_ACCELERATOR": "cpu"}
     done = subprocess.run(
-        [PYTHON, "-c", MODELS, json.dumps(wanted)], capture_output=True, text=True, env=environment, check=False
+        [PYTHON, "-c", MODELS, json.dumps(wanted)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-1000:]
     real = json.loads(done.stdout.splitlines()[-1])
@@ -152,7 +167,9 @@ MATRIX = [release.name for release in KNOWN] if SOURCES else ["every release"]
 
 def source_of(name: str) -> Path:
     if SOURCES is None:
-        pytest.skip("DSLINT_ENGINE_SOURCES names no folder of DeepSpeed sources, so no other release was asked")
+        pytest.skip(
+            "DSLINT_ENGINE_SOURCES names no folder of DeepSpeed sources, so no other release was asked"
+        )
     folder = Path(SOURCES) / f"deepspeed-{name}"
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent, so DeepSpeed {name} was not asked")

@@ -9,7 +9,13 @@ TOP = list(schema_for(NEWEST)["properties"])
 
 @pytest.mark.parametrize(
     ("left", "right", "slips"),
-    [("stage", "stage", 0), ("stge", "stage", 1), ("sateg", "stage", 2), ("staeg", "stage", 1), ("", "ab", 2)],
+    [
+        ("stage", "stage", 0),
+        ("stge", "stage", 1),
+        ("sateg", "stage", 2),
+        ("staeg", "stage", 1),
+        ("", "ab", 2),
+    ],
 )
 def test_slips_are_counted(left, right, slips):
     assert distance(left, right, 5) == slips

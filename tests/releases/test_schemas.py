@@ -110,7 +110,9 @@ def test_optimizers_are_looked_up_as_the_engine_does():
 
 def test_optimizer_parameters_are_those_of_the_real_classes():
     adam = optimizers(NEWEST)["adam"]
-    assert {"lr", "betas", "eps", "weight_decay", "bias_correction", "torch_adam", "adam_w_mode"} <= set(adam["params"])
+    assert {"lr", "betas", "eps", "weight_decay", "bias_correction", "torch_adam", "adam_w_mode"} <= set(
+        adam["params"]
+    )
     assert "adamw_mode" not in adam["params"]
     assert adam["zero"] == "tested"
     assert optimizers(NEWEST)["lamb"]["zero"] == "untested"

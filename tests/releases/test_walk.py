@@ -37,7 +37,11 @@ def test_a_plain_config_has_no_violation():
 
 def test_an_unknown_key_is_ignored_at_the_top_and_refused_in_a_model():
     top = one({"gradient_clipp1ng": 1.0})
-    assert (top.kind, top.refused, top.details["suggestions"]) == ("unknown-key", False, ["gradient_clipping"])
+    assert (top.kind, top.refused, top.details["suggestions"]) == (
+        "unknown-key",
+        False,
+        ["gradient_clipping"],
+    )
     model = one({"zero_optimization": {"stge": 2}})
     assert (model.kind, model.refused, model.details["suggestions"]) == ("unknown-key", True, ["stage"])
     assert model.pointer == "/zero_optimization/stge"
@@ -111,7 +115,10 @@ def test_a_key_that_no_release_reads_any_more_is_told():
 def test_a_deprecated_key_says_what_to_write():
     found = one({"zero_optimization": {"stage": 2, "cpu_offload": True}})
     assert (found.kind, found.refused) == ("deprecated-key", False)
-    assert found.details == {"replaced_by": "/zero_optimization/offload_optimizer", "value": {"device": "cpu"}}
+    assert found.details == {
+        "replaced_by": "/zero_optimization/offload_optimizer",
+        "value": {"device": "cpu"},
+    }
     found = one({"zero_optimization": {"stage": 3, "stage3_gather_fp16_weights_on_model_save": True}})
     assert found.details["replaced_by"] == "/zero_optimization/stage3_gather_16bit_weights_on_model_save"
     assert found.details["value"] is True
@@ -190,11 +197,20 @@ def test_quoted_numbers_are_told_even_where_they_are_read():
 
 
 def test_quoted_numbers_among_arguments_stop_the_training():
-    config = {"optimizer": {"type": "Adam", "params": {"lr": "1e-4", "betas": [0.9, 0.999], "weight_decay": "auto"}}}
+    config = {
+        "optimizer": {"type": "Adam", "params": {"lr": "1e-4", "betas": [0.9, 0.999], "weight_decay": "auto"}}
+    }
     found = one(config)
     assert (found.kind, found.pointer, found.stops) == ("quoted-number", "/optimizer/params/lr", True)
     assert found.details == {"reads_as": "1e-4", "meant": 1e-4}
-    found = one({"scheduler": {"type": "WarmupDecayLR", "params": {"total_num_steps": "100", "warmup_type": "linear"}}})
+    found = one(
+        {
+            "scheduler": {
+                "type": "WarmupDecayLR",
+                "params": {"total_num_steps": "100", "warmup_type": "linear"},
+            }
+        }
+    )
     assert found.pointer == "/scheduler/params/total_num_steps"
     assert said({"scheduler": {"type": "NoSuch", "params": {"lr": "1"}}}) == []
     assert one({"optimizer": {"type": "SGD", "params": {"momentum": "0.9", "nesterov": "x"}}}).stops is True
@@ -262,4 +278,7 @@ def test_violations_come_in_the_order_of_the_text():
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 10**400, -0.0, "1" * 5000])
 def test_odd_numbers_do_no_harm(value):
     for release in ("0.14.5", NEWEST.name):
-        said({"zero_optimization": {"stage": value, "sub_group_size": value}, "train_batch_size": value}, release)
+        said(
+            {"zero_optimization": {"stage": value, "sub_group_size": value}, "train_batch_size": value},
+            release,
+        )
