@@ -23,6 +23,7 @@ from dslint.rules.checks import (
 from dslint.rules.checks.accelerate import ACCELERATE_CHECKS
 from dslint.rules.checks.schema import SCHEMA_CHECKS
 from dslint.rules.checks.training import TRAINING_CHECKS
+from dslint.rules.checks.zero import ZERO_CHECKS
 from dslint.rules.match import Match
 
 Check = Callable[[Launch], Iterable[Match]]
@@ -31,6 +32,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     **SCHEMA_CHECKS,
     **ACCELERATE_CHECKS,
     **TRAINING_CHECKS,
+    **ZERO_CHECKS,
     "config-missing": launch.config_missing,
     "deepspeed-takes-no-path": launch.deepspeed_takes_no_path,
     "unknown-argument": launch.unknown_argument,
