@@ -391,19 +391,22 @@ class Reader:
 
     def made_by(self, node: ast.expr, site: Site) -> ast.Call | None:
         """The call whose result an expression is, through names."""
+        found, _ = self.followed(node, site)
+        return found if isinstance(found, ast.Call) else None
+
+    def followed(self, node: ast.expr, site: Site) -> tuple[ast.expr, Scope]:
+        """The expression that a name stands for, with its scope; other expressions are themselves."""
         frame = self.frame(site)
         for _ in range(4):
-            if isinstance(node, ast.Call):
-                return node
             if not isinstance(node, ast.Name):
-                return None
+                break
             owner = frame.scope.owner(node.id)
             binding = self._values.reaching(owner, node.id, frame) if owner is not None else None
             if binding is None or binding.value is None:
-                return None
+                break
             node = binding.value
             frame = Frame(binding.scope, binding.block, start_of(node))
-        return None
+        return node, frame.scope
 
     def frame(self, site: Site) -> Frame:
         return Frame(site.scope, site.block, start_of(site.node))
@@ -530,20 +533,26 @@ class Reader:
         return found, complete
 
     def evaluated(self, node: ast.expr, frame: Frame, keyword: tuple[int, int] | None, site: Site) -> Given:
-        made = self.made_by(node, site)
+        origin, scope = self.followed(node, site)
         value = self._values.value(node, frame)
-        given = self.given(value, keyword, self._orders.get(id(made)) if made is not None else None)
-        return given._replace(option=self.option(node, site)) if given.value is UNKNOWN else given
+        option = ""
+        if isinstance(value, Loaded) and not value.path:
+            name, _, attribute = value.attribute.partition(".")
+            option = self.option(name, attribute, scope)
+            if not option:
+                value = self._values.unknown(node)
+        elif isinstance(origin, ast.Attribute) and isinstance(origin.value, ast.Name):
+            option = self.option(origin.value.id, origin.attr, scope)
+        given = self.given(value, keyword, self._orders.get(id(origin)))
+        return given._replace(option=option) if given.value is UNKNOWN else given
 
-    def option(self, node: ast.expr, site: Site) -> str:
-        """The option of the command line whose value an expression is."""
-        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+    def option(self, name: str, attribute: str, scope: Scope) -> str:
+        """The option of the command line whose value `name.attribute` is."""
+        if attribute not in self._destinations or attribute in self._names.attributes_set:
             return ""
-        if node.attr not in self._destinations or node.attr in self._names.attributes_set:
-            return ""
-        owner = site.scope.owner(node.value.id)
-        bindings = owner.bindings[node.value.id] if owner is not None else []
-        return node.attr if bindings and all(self.is_parsed(each) for each in bindings) else ""
+        owner = scope.owner(name)
+        bindings = owner.bindings[name] if owner is not None else []
+        return attribute if bindings and all(self.is_parsed(each) for each in bindings) else ""
 
     @staticmethod
     def is_parsed(binding: Binding) -> bool:
@@ -609,7 +618,7 @@ class Reader:
         path: str | None = None
         inner: ast.expr | None = None
         if self._names.dotted(node.func) == "json.dump" and len(node.args) >= 2:
-            path, inner = self._values.opened(node.args[1], frame), node.args[0]
+            path, inner = self.path_of(self._values.opened(node.args[1], frame)), node.args[0]
         elif isinstance(node.func, ast.Attribute) and node.func.attr in ("write", "write_text") and node.args:
             dumped = node.args[0]
             if (
@@ -619,10 +628,9 @@ class Reader:
             ):
                 inner = dumped.args[0]
                 if node.func.attr == "write":
-                    path = self._values.opened(node.func.value, frame)
+                    path = self.path_of(self._values.opened(node.func.value, frame))
                 else:
-                    known = self._values.known(node.func.value, frame)
-                    path = known if isinstance(known, PathText) else None
+                    path = self.path_of(self._values.file_of(node.func.value, frame))
         if inner is None or path is None or not path.endswith(".json"):
             return None
         value = self._values.value(inner, frame)
@@ -630,6 +638,10 @@ class Reader:
             return None
         start, end = self._values.span(inner)
         return Config(Place(self._source, start, end), self.document(value), None, written_to=path)
+
+    @staticmethod
+    def path_of(file: Loaded | None) -> str | None:
+        return file.path if file is not None and file.path else None
 
     def definitions(self) -> dict[str, Document]:
         found: dict[str, Document] = {}

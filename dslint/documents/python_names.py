@@ -166,13 +166,29 @@ class Site(NamedTuple):
 class Names:
     """What one walk over a file collects."""
 
-    __slots__ = ("attributes_set", "calls", "classes", "functions", "imports", "module", "scopes", "stars")
+    __slots__ = (
+        "attributes_set",
+        "attributes_set_by_name",
+        "calls",
+        "classes",
+        "functions",
+        "globals_set",
+        "imports",
+        "module",
+        "scopes",
+        "star_positions",
+        "stars",
+    )
 
     def __init__(self, tree: ast.Module) -> None:
         self.module = Scope("module", "", None, tree)
         self.scopes: list[Scope] = [self.module]
         self.imports: dict[str, set[str]] = defaultdict(set)  # local name → dotted names
-        self.stars: list[str] = []
+        self.stars: list[str] = []  # what `from … import *` takes names from
+        self.star_positions: list[Position] = []
+        # Whether something may set any global variable (`exec`, `globals().update(…)`), or any attribute (`setattr`).
+        self.globals_set = False
+        self.attributes_set_by_name = False
         self.calls: list[Site] = []
         self.classes: dict[str, tuple[ast.ClassDef, Scope]] = {}
         self.functions: dict[str, list[Scope]] = defaultdict(list)
@@ -319,6 +335,7 @@ class Walk:
             if value is not None:
                 self.note_alias(target.id, value, scope, block, at)
         elif isinstance(target, ast.Subscript):
+            self.note_namespace(target.value)
             name, path = chain(target)
             if name:
                 scope.alterations[name].append(Alteration("set", scope, block, at, path, value, target))
@@ -454,6 +471,7 @@ class Walk:
         for each in node.names:
             if each.name == "*":
                 self.names.stars.append(origin)
+                self.names.star_positions.append(end_of(node))
                 continue
             local = each.asname or each.name
             dotted = f"{origin}{each.name}" if origin.endswith(".") else f"{origin}.{each.name}"
@@ -624,6 +642,15 @@ class Walk:
     def call(self, node: ast.Call, scope: Scope, block: Block, target: str) -> None:
         self.names.calls.append(Site(node, scope, block, target))
         function = node.func
+        if isinstance(function, ast.Name):
+            if function.id == "exec":
+                self.names.globals_set = True
+            elif function.id == "setattr":
+                self.names.attributes_set_by_name = True
+        elif isinstance(function, ast.Attribute) and function.attr in ("update", "setdefault", "__setattr__"):
+            self.note_namespace(function.value)
+            if function.attr == "__setattr__":
+                self.names.attributes_set_by_name = True
         if isinstance(function, ast.Attribute) and function.attr in METHODS:
             name, path = chain(function.value)
             if name:
@@ -635,6 +662,17 @@ class Walk:
             self.handed(argument, node, scope, block)
         for keyword in node.keywords:
             self.handed(keyword.value, node, scope, block)
+
+    def note_namespace(self, node: ast.expr) -> None:
+        """`globals()` or `x.__dict__` in a place where they are changed."""
+        if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+            self.names.attributes_set_by_name = True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in ("globals", "locals"):
+                self.names.globals_set = True
+            elif node.func.id == "vars":
+                self.names.globals_set = self.names.globals_set or not node.args
+                self.names.attributes_set_by_name = True
 
     def handed(self, argument: ast.expr, call: ast.Call, scope: Scope, block: Block) -> None:
         kind = type(argument)

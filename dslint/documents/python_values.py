@@ -78,7 +78,7 @@ class Override(NamedTuple):
 class Loaded:
     """What a program loads from a JSON file: `path` as written, with what the program then changes in it.
 
-    `blurred`: something may have changed anything in it.
+    `blurred`: something may have changed anything in it. An empty path is what `attribute` ("args.config") gives.
     """
 
     path: str
@@ -86,6 +86,7 @@ class Loaded:
     end: int
     overrides: tuple[Override, ...] = ()
     blurred: bool = False
+    attribute: str = ""
 
 
 Value = Node | Loaded
@@ -263,6 +264,8 @@ class Values:
         bindings = owner.bindings[name]
         if any(binding.scope is not owner for binding in bindings):
             return None
+        if owner.kind == "module" and self.is_rebound_unseen(bindings):
+            return None
         if owner is not frame.scope:
             return bindings[0] if len(bindings) == 1 else None
         before = [binding for binding in bindings if binding.position <= frame.position]
@@ -288,6 +291,13 @@ class Values:
         if rivals or any(not encloses(loop, certain.block) for _, loop in later):
             return None
         return certain
+
+    def is_rebound_unseen(self, bindings: list[Binding]) -> bool:
+        """Whether a global variable may get another value by `exec`, `globals()` or a later `import *`."""
+        if all(binding.kind == "definition" for binding in bindings):
+            return False
+        first = bindings[0].position if bindings else (0, 0)
+        return self.names.globals_set or any(star > first for star in self.names.star_positions)
 
     def bound_value(self, binding: Binding, name: str, frame: Frame) -> Value | None:
         if binding.kind == "value" and binding.value is not None:
@@ -372,11 +382,11 @@ class Values:
         """`Config.lr`, and `config.lr` with `config = Config(…)`, where nothing in the file sets that
         attribute.
         """
-        if node.attr in self.names.attributes_set:
+        if node.attr in self.names.attributes_set or self.names.attributes_set_by_name:
             return None
         owner = frame.scope.owner(name)
         binding = self.reaching(owner, name, frame) if owner is not None else None
-        if binding is None:
+        if owner is None or binding is None or self.is_handed_on(name, owner, binding, frame):
             return None
         if binding.kind == "definition" and isinstance(binding.node, ast.ClassDef):
             return self.class_default(binding.node.name, node.attr, frame)
@@ -393,6 +403,15 @@ class Values:
                     keyword.value, Frame(binding.scope, binding.block, start_of(call), None, frame.depth)
                 )
         return self.class_default(call.func.id, node.attr, frame)
+
+    def is_handed_on(self, name: str, owner: Scope, binding: Binding, frame: Frame) -> bool:
+        """Whether code that is not seen may have set attributes of an object."""
+        return any(
+            timing(each, binding, frame) != "no" and not self.is_harmless(each)
+            for scope in self.names.scopes
+            if name in scope.alterations and self.means(name, scope, owner)
+            for each in scope.alterations[name]
+        )
 
     def class_default(self, name: str, attribute: str, frame: Frame) -> Value | None:
         _, scope = self.names.classes[name]
@@ -613,11 +632,9 @@ class Values:
         if dotted.startswith("os.") or dotted == "pathlib.Path":
             return self.path_call(dotted, node, frame)
         if dotted in LOADERS and node.args:
-            path = self.opened(node.args[0], frame)
-            return self.loaded(path, node) if path is not None else None
+            return self.placed(self.opened(node.args[0], frame), node)
         if dotted in TEXT_LOADERS and node.args:
-            path = self.read_from(node.args[0], frame)
-            return self.loaded(path, node) if path is not None else None
+            return self.placed(self.read_from(node.args[0], frame), node)
         if dotted in ("copy.copy", "copy.deepcopy") and node.args:
             if dotted == "copy.deepcopy":
                 return self.value(node.args[0], frame._replace(observer=None))
@@ -628,9 +645,11 @@ class Values:
             return self.wrapped(node, frame)
         return None
 
-    def loaded(self, path: str, node: ast.expr) -> Loaded:
+    def placed(self, file: Loaded | None, node: ast.expr) -> Loaded | None:
+        if file is None:
+            return None
         start, end = self.span(node)
-        return Loaded(path, start, end)
+        return replace(file, start=start, end=end)
 
     def wrapped(self, node: ast.Call, frame: Frame) -> Value | None:
         """`HfDeepSpeedConfig(x)` holds what x is: a dict, or the file at a path."""
@@ -733,33 +752,53 @@ class Values:
 
     # Files.
 
-    def opened(self, node: ast.expr, frame: Frame) -> str | None:
-        """The path behind a file: `open(path)`, or a name that a `with` or an assignment gave it to."""
+    def opened(self, node: ast.expr, frame: Frame) -> Loaded | None:
+        """The file behind `open(path)`, or behind a name that a `with` or an assignment gave it to."""
         if isinstance(node, ast.Call):
             dotted = self.names.dotted(node.func)
             if dotted in ("open", "io.open", "codecs.open") and node.args:
-                return self.text(node.args[0], frame)
+                return self.file_at(node.args[0], frame)
             if isinstance(node.func, ast.Attribute) and node.func.attr == "open":
-                path = self.known(node.func.value, frame)
-                return path if isinstance(path, PathText) else None
+                return self.file_of(node.func.value, frame)
             return None
         if isinstance(node, ast.Name):
             owner = frame.scope.owner(node.id)
             binding = self.reaching(owner, node.id, frame) if owner is not None else None
-            if binding is not None and binding.value is not None and isinstance(binding.value, ast.Call):
+            if binding is not None and isinstance(binding.value, ast.Call):
                 inner = Frame(binding.scope, binding.block, start_of(binding.value), None, frame.depth + 1)
                 return self.opened(binding.value, inner)
         return None
 
-    def read_from(self, node: ast.expr, frame: Frame) -> str | None:
-        """The path whose text an expression is: `file.read()`, `Path(path).read_text()`."""
+    def read_from(self, node: ast.expr, frame: Frame) -> Loaded | None:
+        """The file whose text an expression is: `file.read()`, `Path(path).read_text()`."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return None
         if node.func.attr == "read":
             return self.opened(node.func.value, frame)
         if node.func.attr == "read_text":
-            path = self.known(node.func.value, frame)
-            return path if isinstance(path, PathText) else None
+            return self.file_of(node.func.value, frame)
+        return None
+
+    def file_of(self, node: ast.expr, frame: Frame) -> Loaded | None:
+        """The file that a path object stands for."""
+        path = self.known(node, frame)
+        if isinstance(path, PathText):
+            return Loaded(path, 0, 0)
+        if (
+            isinstance(node, ast.Call)
+            and self.names.dotted(node.func) == "pathlib.Path"
+            and len(node.args) == 1
+        ):
+            return self.file_at(node.args[0], frame)
+        return None
+
+    def file_at(self, node: ast.expr, frame: Frame) -> Loaded | None:
+        """The file at a path, or at the one that an attribute (of the parsed command line) gives."""
+        path = self.text(node, frame)
+        if path is not None:
+            return Loaded(path, 0, 0)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id != "self":
+            return Loaded("", 0, 0, attribute=f"{node.value.id}.{node.attr}")
         return None
 
     # Changes.

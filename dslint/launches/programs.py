@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from dslint.documents.python import Call, Given, Loaded, LocalClass, Parser, Program
+from dslint.documents.python_calls import CONFIG_PARAMETERS
 from dslint.documents.tree import UNKNOWN, Document, Member, Node, Place, Source, Unknown
 from dslint.launches.launch import Argument, Framework
 from dslint.launches.programs_accelerate import plugin_config
@@ -41,6 +42,15 @@ class ConfigUse(NamedTuple):
     arguments: Mapping[str, Argument]
     complete: bool
     world_size: int | None = None
+
+    @property
+    def option(self) -> str:
+        """The command line's option (its attribute, "deepspeed_config") that gives the config's path, or ""."""
+        for parameter in CONFIG_PARAMETERS.get(self.call.name, ()):
+            given = self.call.arguments.get(parameter)
+            if given is not None and given.option:
+                return given.option
+        return ""
 
 
 class ParsedArguments(NamedTuple):

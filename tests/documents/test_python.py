@@ -224,6 +224,35 @@ def test_a_name_bound_in_two_branches_is_unknown():
     ) == {"stage": UNKNOWN}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "exec(open('configurator.py').read())",
+        "globals().update(overrides)",
+        "globals()[key] = value",
+        "from settings import *",
+        "vars()[key] = value",
+    ],
+)
+def test_a_global_that_may_be_set_unseen_is_unknown(line):
+    assert initialized(f"stage = 3\n{line}\nconfig = {{'stage': stage}}", "{'stage': stage}") == {
+        "stage": UNKNOWN
+    }
+
+
+def test_names_that_come_by_star_before_do_not_matter():
+    assert initialized("from settings import *\nstage = 3\nconfig = {'stage': stage}") == {"stage": 3}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["setattr(s, key, 1)", "s.stage = 2", "s.__dict__.update(x)", "vars(s).update(x)", "adapt(s)", "pass"],
+)
+def test_a_setting_that_may_be_changed_unseen_is_unknown(line):
+    found = initialized(f"class S:\n    stage = 3\ns = S()\n{line}\nconfig = {{'stage': s.stage}}")
+    assert found["stage"] is UNKNOWN if line != "pass" else found == {"stage": 3}
+
+
 def test_a_name_bound_twice_in_a_row_has_its_last_value():
     assert initialized("stage = 2\nstage = 3\nconfig = {'stage': stage}\nstage = 4") == {"stage": 3}
 

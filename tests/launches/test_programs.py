@@ -204,6 +204,40 @@ def test_initialize_without_a_config_leaves_it_to_the_command_line():
     assert computed.config is UNKNOWN
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "config = args.ds",
+        "config = json.load(open(args.ds))",
+        "with open(args.ds) as f:\n    config = json.load(f)\nconfig['train_batch_size'] = 4",
+    ],
+)
+def test_a_config_whose_path_the_command_line_gives_names_the_option(lines):
+    (use,) = initializations(
+        program_of(
+            "import argparse, deepspeed, json\nparser = argparse.ArgumentParser()\nparser.add_argument('--ds')\n"
+            f"args = parser.parse_args()\n{lines}\ndeepspeed.initialize(config=config)\n"
+        )
+    )
+    assert use.option == "ds"
+    if lines.startswith("config = args"):
+        assert use.config is UNKNOWN
+    else:
+        assert use.config.path == ""
+        assert len(use.config.overrides) == lines.count("train_batch_size")
+
+
+def test_an_option_that_is_given_as_it_is_names_itself():
+    (use,) = initializations(
+        program_of(
+            "import argparse, deepspeed\nparser = argparse.ArgumentParser()\nparser.add_argument('--ds')\n"
+            "deepspeed.initialize(config=parser.parse_args().ds)\n"
+            "args = parser.parse_args()\ndeepspeed.initialize(config=args.ds)\n"
+        )
+    )[1:]
+    assert use.option == "ds"
+
+
 # Accelerate.
 
 
