@@ -10,8 +10,8 @@ from dslint.documents.script import Command, Hint, Job, Script
 from dslint.documents.shell_jobs import read_job
 from dslint.documents.shell_run import Frame, Walker
 from dslint.documents.shell_scope import Scope, job_variables
-from dslint.documents.shell_words import Piece, Text, flat
-from dslint.documents.tree import Source, Unknown
+from dslint.documents.shell_words import Piece, Text, Word, flat, word
+from dslint.documents.tree import UNKNOWN, Source, Unknown
 
 # A launch script is a few hundred lines; what is longer holds data.
 LONGEST: Final = 300_000
@@ -63,11 +63,7 @@ def read_words(source: Source, words: Sequence[tuple[str | Unknown, int, int]]) 
 
 def run_words(walker: Walker, words: Sequence[tuple[str | Unknown, int, int]], scope: Scope) -> None:
     """Walk a command of separate words; a `bash -c` among them is walked too."""
-    from dslint.documents.shell_words import word
-
-    made = [
-        word([Piece(text, ((start, end),))], (start, end), True, (start, end)) for text, start, end in words
-    ]
+    made = [word_apart(walker.source, *found) for found in words]
     if not made:
         return
     command = Command(
@@ -82,6 +78,25 @@ def run_words(walker: Walker, words: Sequence[tuple[str | Unknown, int, int]], s
         walker.start_scripts(made, {}, Frame(Text([]), scope))
     except RecursionError:
         walker.complete = False
+
+
+def word_apart(source: Source, text: str | Unknown, start: int, end: int) -> Word:
+    """A word of a list; `$(NAME)` in it is for Kubernetes to fill in."""
+    inner = start, end
+    if isinstance(text, Unknown):
+        return word([Piece(UNKNOWN, (inner,), symbol=f"word@{start}")], inner, True, inner)
+    if end - start == len(text) + 2 and source.text[start + 1 : end - 1] == text:
+        inner = start + 1, end - 1
+    whole = Piece(text, (inner,))
+    pieces: list[Piece] = []
+    place = 0
+    for match in re.finditer(r"\$\([A-Za-z_][\w.-]*\)", text):
+        unknown = Piece(UNKNOWN, whole.part(*match.span()).trail, symbol=match[0])
+        pieces += [whole.part(place, match.start()), unknown]
+        place = match.end()
+    pieces.append(whole.part(place, len(text)))
+    kept = [piece for piece in pieces if isinstance(piece.text, Unknown) or piece.text]
+    return word(kept, (start, end), True, (start, end))
 
 
 def walk(walker: Walker, frame: Frame) -> None:

@@ -157,7 +157,9 @@ def launch_command(script: Script, command: Command) -> LaunchCommand | None:
     """What a command launches; None for one that starts no Python."""
     peeled = Peeled(dict(command.environment))
     if command.outer:
+        peeled.in_front = True
         peel(command.outer, peeled)
+        peeled.in_front = False
         if set(peeled.wrappers) & CLOSED:
             peeled.environment = dict(command.environment)
     if not peel(command.words, peeled) or peeled.kind is None:
@@ -222,6 +224,8 @@ class Peeled:
     kind: ProgramKind | None = None
     rest: Sequence[Word] = ()
     open: bool = False
+    # The words are those in front of a `bash -c`: no program stands among them.
+    in_front: bool = False
 
 
 def peel(words: Sequence[Word], peeled: Peeled) -> bool:
@@ -252,7 +256,7 @@ def peel(words: Sequence[Word], peeled: Peeled) -> bool:
         elif name in ("accelerate-launch", "accelerate_launch"):
             launcher, rest = launched("accelerate", ACCELERATE, word, rest[1:])
         elif name in LAUNCHERS:
-            launcher, rest = launched(*LAUNCHERS[name], word, rest[1:])
+            launcher, rest = launched(*LAUNCHERS[name], word, rest[1:], peeled.in_front)
         elif PYTHON_NAME.fullmatch(name):
             return python(rest, peeled)
         elif name in TOOLS:
@@ -304,11 +308,11 @@ def unwrapped(name: str, rest: Sequence[Word], peeled: Peeled) -> list[Word] | N
     table = WRAPPERS[name]
     index = 1
     if name in SUBCOMMANDS:
-        options, index, _ = own_options(table, rest, index)
+        options, index, _ = own_options(table, rest, index, peeled.in_front)
         if index >= len(rest) or rest[index].text not in SUBCOMMANDS[name]:
             return None
         index += 1
-    options, index, is_open = own_options(table, rest, index)
+    options, index, is_open = own_options(table, rest, index, peeled.in_front)
     if name in ("docker", "podman", "nerdctl"):
         closed_environment(options, peeled)
     elif name in CLOSED:
@@ -337,9 +341,11 @@ def closed_environment(options: Sequence[Option], peeled: Peeled) -> None:
             peeled.environment[value.text] = outside[value.text]
 
 
-def launched(name: str, table: Table, word: Word, rest: Sequence[Word]) -> tuple[Launcher | None, list[Word]]:
+def launched(
+    name: str, table: Table, word: Word, rest: Sequence[Word], in_front: bool = False
+) -> tuple[Launcher | None, list[Word]]:
     """A launcher with its own options, and the words behind them."""
-    options, index, is_open = own_options(table, rest, 0)
+    options, index, is_open = own_options(table, rest, 0, in_front)
     unknown = tuple(option.word for option in options if not table.lenient and not known(option.word, table))
     if index < len(rest) and rest[index].text == "--":
         index += 1
@@ -347,13 +353,15 @@ def launched(name: str, table: Table, word: Word, rest: Sequence[Word]) -> tuple
     return Launcher(name, word, named, unknown, is_open), list(rest[index:])
 
 
-def own_options(table: Table, words: Sequence[Word], index: int) -> tuple[list[Option], int, bool]:
+def own_options(
+    table: Table, words: Sequence[Word], index: int, in_front: bool = False
+) -> tuple[list[Option], int, bool]:
     """The options of a launcher from `index` on, up to the first word that is none, and whether there may be more."""
     found: list[Option] = []
     is_open = False
     while index < len(words):
         word = words[index]
-        if word.open and any(starts_program(later) for later in words[index + 1 :]):
+        if word.open and (in_front or any(starts_program(later) for later in words[index + 1 :])):
             # `deepspeed $DEEPSPEED_ARGS train.py`: options, as a program follows.
             is_open = True
             index += 1
@@ -541,12 +549,16 @@ def option_of(word: Word) -> Option:
 
 
 def holds_value(word: Word) -> bool:
-    """Whether an unknown word behind an option is its value, by the name of the variable: `--lr $LR`, not `--x $ARGS`."""
-    return (
-        len(word.pieces) == 1
-        and not word.pieces[0].many
-        and not HOLDS_ARGUMENTS.search(word.pieces[0].symbol.lstrip("$"))
-    )
+    """Whether an unknown word behind an option is its value: `--lr $LR`, but not `--bf16 $ARGS`.
+
+    The variable's name tells, and what branches put into it (`OFFLOAD="--offload"`).
+    """
+    if len(word.pieces) != 1 or word.pieces[0].many:
+        return False
+    piece = word.pieces[0]
+    if any(not choice or choice.startswith("-") or re.search(r"\s", choice) for choice in piece.choices):
+        return False
+    return HOLDS_ARGUMENTS.search(piece.symbol.lstrip("$")) is None
 
 
 def named_config(options: Sequence[Option], lost: Sequence[Option], peeled: Peeled) -> Option | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dslint.documents.script import Job
 from dslint.documents.shell_words import Word
 from dslint.documents.tree import Place, Source
+from dslint.launches.launchers import CLOSED
 
 if TYPE_CHECKING:
     from dslint.launches.commands import Launcher, Option
@@ -128,7 +129,7 @@ def deepspeed_size(
         return None
     if "CUDA_VISIBLE_DEVICES" in environment:
         return devices(environment, source)
-    if step.job is not None and step.job.gpus_per_node is not None and "ssh" not in wrappers:
+    if step.job is not None and step.job.gpus_per_node is not None and not set(wrappers) & CLOSED:
         # Slurm shows a job the GPUs that it asked for, and no others.
         return (
             Size(step.job.gpus_per_node, step.job.places.get("gpus_per_node"))

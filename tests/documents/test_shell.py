@@ -283,6 +283,16 @@ def test_words_that_stand_apart_make_a_command():
     assert text[read.commands[1].words[1].start : read.commands[1].words[1].end] == "t.py"
 
 
+def test_a_word_that_kubernetes_fills_in_is_unknown():
+    text = '["torchrun", "--nnodes=$(NNODES)", "t.py"]'
+    read = read_words(
+        Source("job.yaml", text), [("torchrun", 1, 11), ("--nnodes=$(NNODES)", 13, 33), ("t.py", 35, 41)]
+    )
+    word = read.commands[0].words[1]
+    assert word.text is UNKNOWN
+    assert word.option == "--nnodes"
+
+
 # Files
 
 

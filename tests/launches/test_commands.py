@@ -143,10 +143,25 @@ def test_arguments_in_both_spellings_with_their_places():
         ('"$@"', True),
         ('"${ARGS[@]}"', True),
         ("--lr 1", False),
+        ("--zero_stage 2", False),
     ],
 )
 def test_arguments_are_open_where_more_may_come(arguments, is_open):
     assert launch(f"deepspeed t.py {arguments}\n").open is is_open
+
+
+def test_an_option_that_a_branch_may_add_is_no_value():
+    text = 'O=""\nif [ "$1" = x ]; then O="--offload"; fi\ndeepspeed t.py --deepspeed $O\n'
+    assert launch(text).open
+    text = 'S=2\nif [ -n "$1" ]; then S=$1; fi\ndeepspeed t.py --stage $S\n'
+    assert not launch(text).open
+
+
+def test_unknown_options_in_front_of_a_shell_leave_its_script_readable():
+    found = launch("srun $SRUN_ARGS bash -c 'torchrun --nproc_per_node 4 t.py'\n")
+    assert names(found) == ["srun", "torchrun"]
+    assert found.launchers[0].open
+    assert found.program.text == "t.py"
 
 
 def test_launcher_options_are_open_where_more_may_come():
