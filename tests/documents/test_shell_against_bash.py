@@ -14,10 +14,14 @@ from dslint.documents.shell import read_script
 from dslint.documents.tree import Source
 
 BASH = shutil.which("bash")
-pytestmark = pytest.mark.skipif(BASH is None, reason="bash isn't installed, so nothing can be held against it")
+pytestmark = pytest.mark.skipif(
+    BASH is None, reason="bash isn't installed, so nothing can be held against it"
+)
 
 # Every word that `probe` gets, ended by \x01; every call ended by \x02.
-PRELUDE = "exec 9>&1\nFUNCNEST=20\nprobe() { { [ $# -gt 0 ] && printf '%s\\1' \"$@\"; printf '\\2'; } >&9; }\n"
+PRELUDE = (
+    "exec 9>&1\nFUNCNEST=20\nprobe() { { [ $# -gt 0 ] && printf '%s\\1' \"$@\"; printf '\\2'; } >&9; }\n"
+)
 
 
 FIRST = "A=one\nB='two three'\nC=\nLONG_NAME=dir/file.json\nN=8\nARR=(--x 1)\n"
@@ -39,7 +43,9 @@ def words_of_bash(script: str) -> list[list[str]]:
 
 def words_read(script: str) -> list[tuple[list[object], bool]]:
     commands = read_script(Source("train.sh", script)).commands
-    return [([word.text for word in c.words[1:]], may_split(c)) for c in commands if c.words[0].text == "probe"]
+    return [
+        ([word.text for word in c.words[1:]], may_split(c)) for c in commands if c.words[0].text == "probe"
+    ]
 
 
 def may_split(command: Command) -> bool:
@@ -51,7 +57,9 @@ def agrees(read: tuple[list[object], bool], real: list[str]) -> bool:
     words, is_open = read
     if is_open:
         return True
-    return len(words) == len(real) and all(not isinstance(w, str) or w == r for w, r in zip(words, real, strict=True))
+    return len(words) == len(real) and all(
+        not isinstance(w, str) or w == r for w, r in zip(words, real, strict=True)
+    )
 
 
 def assert_same(script: str) -> None:
@@ -61,7 +69,26 @@ def assert_same(script: str) -> None:
         assert agrees(one, other), (script, one, other)
 
 
-ATOMS = st.sampled_from(["--lr", "1e-4", "a", "b c", "ds.json", "", "-x", "it's", 'say "x"', "é", "a\\b", "#no", "x=1", "{", "~", "%"])
+ATOMS = st.sampled_from(
+    [
+        "--lr",
+        "1e-4",
+        "a",
+        "b c",
+        "ds.json",
+        "",
+        "-x",
+        "it's",
+        'say "x"',
+        "é",
+        "a\\b",
+        "#no",
+        "x=1",
+        "{",
+        "~",
+        "%",
+    ]
+)
 NAMES = st.sampled_from(["A", "B", "C", "LONG_NAME"])
 
 
@@ -87,7 +114,11 @@ def parts(draw, arrays: bool = True) -> str:
         other = draw(NAMES)
         return f"${name}/${other}{draw(st.sampled_from(['/c', '.json', ',x=', '']))}"
     if kind == 6:
-        return draw(st.sampled_from([r"a\ b", r"\"q\"", r"\$A", "$((1 + 2 * 3))", "$((N / 2))", '"${#A}"', "${A%.*}", "${A##*/}"]))
+        return draw(
+            st.sampled_from(
+                [r"a\ b", r"\"q\"", r"\$A", "$((1 + 2 * 3))", "$((N / 2))", '"${#A}"', "${A%.*}", "${A##*/}"]
+            )
+        )
     if kind == 7:
         return f'"${{{name}:+alt}}"'
     if kind == 8:
@@ -128,7 +159,9 @@ def test_straight_lines_give_the_words_that_bash_gives(lines):
     assert_same(FIRST + "\n".join(lines) + "\n")
 
 
-CONDITIONS = st.sampled_from(["true", "false", '[ -n "$A" ]', "[[ $A == one ]]", "[ $# -gt 0 ]", "test -z $C"])
+CONDITIONS = st.sampled_from(
+    ["true", "false", '[ -n "$A" ]', "[[ $A == one ]]", "[ $# -gt 0 ]", "test -z $C"]
+)
 
 
 def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -137,24 +170,30 @@ def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("if {}; then\n{}\nfi".format, CONDITIONS, body),
         st.builds("if {}; then\n{}\nelse\n{}\nfi".format, CONDITIONS, body, body),
         st.builds("if {}; then\n{}\nelif {}; then\n{}\nfi".format, CONDITIONS, body, CONDITIONS, body),
-        st.builds("for I in {}; do\n{}\nprobe $I\ndone".format, st.sampled_from(["1 2", "x", "$B", '"${ARR[@]}"', ""]), body),
+        st.builds(
+            "for I in {}; do\n{}\nprobe $I\ndone".format,
+            st.sampled_from(["1 2", "x", "$B", '"${ARR[@]}"', ""]),
+            body,
+        ),
         st.builds("case $A in one) {}\n;; t*|x) {}\n;; esac".format, body, body),
         st.builds("case $A in one) {}\n;; *) {}\n;; esac".format, body, body),
-        st.builds("while [ -n \"$A\" ]; do\n{}\nbreak\ndone".format, body),
+        st.builds('while [ -n "$A" ]; do\n{}\nbreak\ndone'.format, body),
         st.builds("{} && {}".format, CONDITIONS, inner),
         st.builds("{} || {}".format, CONDITIONS, inner),
         st.builds("{} && {} || {}".format, CONDITIONS, inner, inner),
         st.builds("({}\n)".format, body),
         st.builds("{{ {}\n}}".format, body),
         st.builds("{} | cat".format, inner),
-        st.builds("f() {{\n{}\nprobe \"$@\"\n}}\nf {}".format, body, words()),
+        st.builds('f() {{\n{}\nprobe "$@"\n}}\nf {}'.format, body, words()),
         st.builds("f() {{\nlocal A=in\n{}\nreturn\n}}\nf".format, body),
         st.builds("{} && exit".format, CONDITIONS),
         st.builds("C=$( {}\n)".format, body),
     )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(st.lists(st.recursive(statements(), compound, max_leaves=8), min_size=1, max_size=5))
 def test_every_call_that_bash_makes_is_among_those_that_are_read(lines):
     script = FIRST + "\n".join(lines) + "\n"
@@ -167,39 +206,39 @@ def test_every_call_that_bash_makes_is_among_those_that_are_read(lines):
     "script",
     [
         'cmd="probe --lr 1e-4 \'a b\'"\neval $cmd\neval "$cmd --more"\n$cmd\n',
-        "f() { probe \"$1\" $2 \"$@\" $#; shift; probe \"$@\"; }\nf 'a b' c d\nf x\n",
+        'f() { probe "$1" $2 "$@" $#; shift; probe "$@"; }\nf \'a b\' c d\nf x\n',
         "f() { local A=in; probe $A; }\nA=out\nf\nprobe $A\n",
         "f() { A=in; return; probe never; }\nA=out\nf\nprobe $A\n",
         "A=1 && B=2 && probe $A $B\n",
         "A=1\n(A=2; probe $A)\nprobe $A\n",
         "A=1\nprobe $A | true\nA=2 true\nprobe $A\n",
-        "X=$(cat <<EOF\na b\n  c $((1 + 1))\nEOF\n)\nprobe $X\nprobe \"$X\"\n",
+        'X=$(cat <<EOF\na b\n  c $((1 + 1))\nEOF\n)\nprobe $X\nprobe "$X"\n',
         "probe $(echo a 'b c')\n",
         "A='x y'\nprobe \"$(echo $A)\" z\n",
         "for i in only; do probe $i; done\n",
-        "set -- a 'b c'\nprobe \"$1\" $2 \"$@\"\n",
+        'set -- a \'b c\'\nprobe "$1" $2 "$@"\n',
         "A=x; B=A\nprobe ${!B}\n",
         "A=Mixed\nprobe ${A^^} ${A,,} ${A:1:3} ${A/x/y}\n",
-        "probe a\\\nb \"c\\\nd\"\n",
+        'probe a\\\nb "c\\\nd"\n',
         "probe a > /dev/null b 2>&1\nprobe 2>/dev/null c\n",
         "probe $'a\\tb' $'it\\'s' \"\"\n",
         "if true; then\n  probe a\nfi\n",
         "probe a; exit 0; probe b\n",
         "A=1\ntrue && A=2\nprobe $A\n",
-        "probe {\"a\":1}\n",
+        'probe {"a":1}\n',
         "probe a#b '#c' # d\n",
         "A='--a 1'\nA+=' --b 2'\nprobe $A \"$A\"\n",
-        "ARGS=()\nARGS+=(--a \"1 2\")\nARGS+=(--b)\nprobe \"${ARGS[@]}\" ${ARGS[@]}\nprobe \"${#ARGS[@]}\"\n",
+        'ARGS=()\nARGS+=(--a "1 2")\nARGS+=(--b)\nprobe "${ARGS[@]}" ${ARGS[@]}\nprobe "${#ARGS[@]}"\n',
         "read -r -d '' ARGS <<EOF\n--a 1\n--b 2\nEOF\nprobe $ARGS\n",
         "A=5\nprobe $((A * 2)) $(( (A + 1) % 4 )) $((A / 2)) $((-A))\n",
-        ": ${NEW:=value}\nprobe \"$NEW\"x\n",
+        ': ${NEW:=value}\nprobe "$NEW"x\n',
         "declare -a L=(a b)\nprobe ${L[1]} ${L[@]}\n",
-        "probe --x=\"a b\"c 'd'\"e\"f\n",
-        "A=a\\ b\nprobe $A \"$A\"\n",
+        'probe --x="a b"c \'d\'"e"f\n',
+        'A=a\\ b\nprobe $A "$A"\n',
         "echo() { :; }\nA=' lead trail '\nprobe x$A y \"x${A}y\"\n",
-        "probe \"a $UNSET b\" ${UNSET}\n",
+        'probe "a $UNSET b" ${UNSET}\n',
         "A=a; B=b; C=c\nprobe $A/$B/c.$C --x=$A,y=$B,z $A-$B.json ./$A/$B/\nD=$A/$B/d\nprobe $D\n",
-        "N=3; M=4\nD=\" a \"n=$N,m=$M\" b \"\nprobe $D\n",
+        'N=3; M=4\nD=" a "n=$N,m=$M" b "\nprobe $D\n',
         "A=a\nprobe \"\\$A $A \\\\$A\" '$A' \\$A \\\\$A $A$A ${A}$A\"$A\"'$A'\n",
         "A=a\nprobe $A# $A* x$A[1] $A:b {$A,$A}\n",
         "A='1 2'\nfor i in $A; do :; done\nprobe ${A} $A $1 $# \"$@\" end\n",
@@ -212,6 +251,8 @@ def test_a_construct_gives_the_words_that_bash_gives(script):
 
 
 def test_a_branch_gives_each_call_that_bash_may_make():
-    script = 'for s in 2 3; do if [ $s = 2 ]; then A="--two"; else A="--three"; fi; probe --stage $s $A; done\n'
+    script = (
+        'for s in 2 3; do if [ $s = 2 ]; then A="--two"; else A="--three"; fi; probe --stage $s $A; done\n'
+    )
     (read,) = words_read(script)
     assert all(agrees(read, real) for real in words_of_bash(script))
