@@ -7,7 +7,7 @@ Plain facts, for whoever joins files to launches: nothing here looks at other fi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -46,11 +46,17 @@ class ConfigUse(NamedTuple):
     @property
     def option(self) -> str:
         """The command line's option (its attribute, "deepspeed_config") that gives the config's path, or ""."""
+        return next((given.option for given in self.given() if given.option), "")
+
+    @property
+    def loaded(self) -> Loaded | None:
+        """The file that is loaded from the path that `option` gives (its own is empty), with what is changed in it."""
+        return next((given.file for given in self.given() if given.option), None)
+
+    def given(self) -> Iterator[Given]:
         for parameter in CONFIG_PARAMETERS.get(self.call.name, ()):
-            given = self.call.arguments.get(parameter)
-            if given is not None and given.option:
-                return given.option
-        return ""
+            if parameter in self.call.arguments:
+                yield self.call.arguments[parameter]
 
 
 class ParsedArguments(NamedTuple):
@@ -370,7 +376,7 @@ def given_config(source: Source, given: Given | None, complete: bool) -> ConfigG
     if given is None:
         return None if complete else UNKNOWN
     if given.file is not None:
-        return given.file
+        return given.file if given.file.path else UNKNOWN
     if given.node is not None and given.node.kind == "object":
         return Document(source, given.node, "python")
     if isinstance(given.value, str):

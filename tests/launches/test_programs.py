@@ -220,11 +220,12 @@ def test_a_config_whose_path_the_command_line_gives_names_the_option(lines):
         )
     )
     assert use.option == "ds"
+    assert use.config is UNKNOWN
     if lines.startswith("config = args"):
-        assert use.config is UNKNOWN
+        assert use.loaded is None
     else:
-        assert use.config.path == ""
-        assert len(use.config.overrides) == lines.count("train_batch_size")
+        assert use.loaded.path == ""
+        assert len(use.loaded.overrides) == lines.count("train_batch_size")
 
 
 def test_an_option_that_is_given_as_it_is_names_itself():
