@@ -26,21 +26,6 @@ if TYPE_CHECKING:
 
 # Tools that hand their arguments to the HF Trainer.
 TRAINER_TOOLS: Final = frozenset({"llamafactory-cli", "llamafactory", "swift", "axolotl", "xtuner"})
-# TrainingArguments that a script of another kind hardly has; two of them tell.
-TRAINER_ARGUMENTS: Final = frozenset(
-    {
-        "output_dir",
-        "per_device_train_batch_size",
-        "per_device_eval_batch_size",
-        "gradient_accumulation_steps",
-        "num_train_epochs",
-        "lr_scheduler_type",
-        "save_strategy",
-        "logging_steps",
-        "warmup_ratio",
-        "report_to",
-    }
-)
 PARALLEL: Final = re.compile(r"parallel|(^|_)(tp|pp|mp|cp|sp|ep)(_size|_degree)?$|ulysses")
 FIELDS: Final = frozenset(DEFAULTS) | INTEGERS | SWITCHES
 
@@ -169,9 +154,16 @@ def framework_of(
     place = Place(command.source, command.command.start, command.command.end)
     if any(launcher.name in TRAINER_TOOLS for launcher in command.launchers):
         return "transformers", place
-    if at.program is None and len(TRAINER_ARGUMENTS & command.arguments.keys()) >= 2:
+    if at.program is None and is_trainers(command):
         return "transformers", place
     return None, None
+
+
+def is_trainers(command: LaunchCommand) -> bool:
+    """Is this the HF Trainer's command line, as far as the words alone tell? Its batch size, and --deepspeed with a path."""
+    option = command.config_option
+    named = option is not None and option.name == "deepspeed" and option.value is not None
+    return named and "per_device_train_batch_size" in command.arguments
 
 
 def arguments_of(
@@ -184,7 +176,7 @@ def arguments_of(
         return given, parsed.complete and not command.open and not command.lost and not parsed.file
     if use is not None:
         return use.arguments, use.complete
-    if at.program is None and len(TRAINER_ARGUMENTS & command.arguments.keys()) >= 2:
+    if at.program is None and is_trainers(command):
         return command_arguments(command), False
     return {}, False
 

@@ -65,7 +65,7 @@ class Join:
         return Launch(
             config=config,
             release=around.release,
-            framework=self.context.framework or framework,
+            framework=self.context.framework or framework or framework_shown(config.root),
             hardware=hardware,  # type: ignore[arg-type]
             world_size=world_size,  # type: ignore[arg-type]
             versions=around.versions,

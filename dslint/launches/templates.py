@@ -11,7 +11,9 @@ from typing import Final
 
 from dslint.documents.tree import UNKNOWN, Document, Problem, find
 
-PLACEHOLDER: Final = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_?,?|\$.*|\{\{.*|<[^<>]*>,?|%\(?\w.*|@\w+@,?")
+PLACEHOLDER: Final = re.compile(
+    r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_?,?|[A-Z]\w*_\w*[A-Z]\w*,?|\$.*|\{\{.*|<[^<>]*>,?|%\(?\w.*|@\w+@,?"
+)
 WITHOUT_QUOTES: Final = frozenset({"quoteless", "quoteless-swallows"})
 # Words that people write in capitals and mean as they stand.
 PLAIN: Final = frozenset(
@@ -21,9 +23,10 @@ PLAIN: Final = frozenset(
 
 def without_placeholders(document: Document) -> Document:
     """The document with its placeholders unknown; the same one when there are none."""
-    found = [problem for problem in document.problems if is_placeholder(document, problem)]
-    if not found:
+    if not any(is_placeholder(document, problem) for problem in document.problems):
         return document
+    # Where one word is a placeholder, the other words without quotes are too.
+    found = [problem for problem in document.problems if problem.kind in WITHOUT_QUOTES]
     for problem in found:
         node = find(document.root, problem.pointer)
         if node is not None and node.kind == "string":

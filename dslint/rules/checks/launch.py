@@ -45,7 +45,12 @@ def config_missing(launch: Launch) -> Iterator[Match]:
     path = word.text
     if not isinstance(path, str) or not path.lower().endswith(".json") or command.command.folder is None:
         return
-    if script.written(path) or not is_in_repository(path, command.source) or program_writes(launch, path):
+    if (
+        script.written(path)
+        or not is_in_repository(path, command.source)
+        or program_writes(launch, path)
+        or named_elsewhere(launch, path)
+    ):
         return
     tried = [folder for folder in folders_for(command.source)]
     if any(os.path.lexists(os.path.join(folder, command.command.folder.path, path)) for folder in tried):
@@ -62,6 +67,19 @@ def program_writes(launch: Launch, path: str) -> bool:
     return name in text or "json.dump" in text
 
 
+def named_elsewhere(launch: Launch, path: str) -> bool:
+    """Does the script name the file to another command, which may well make it?"""
+    command, script = launch.command, launch.script
+    if command is None or script is None:
+        return False
+    return any(
+        isinstance(word.text, str) and path in word.text
+        for other in script.commands
+        if (other.start, other.end) != (command.command.start, command.command.end)
+        for word in other.words
+    )
+
+
 def deepspeed_takes_no_path(launch: Launch) -> Iterator[Match]:
     """A path behind `--deepspeed` where add_config_arguments makes that a flag."""
     command, program = launch.command, launch.program
@@ -69,7 +87,15 @@ def deepspeed_takes_no_path(launch: Launch) -> Iterator[Match]:
         return
     option = command.arguments.get("deepspeed")
     line = program.command_line
-    if option is None or not option.values or line.tolerant or line.positionals or program.parsers:
+    value = None if option is None else option.value
+    if (
+        option is None
+        or value is None
+        or not isinstance(value.text, str)
+        or line.tolerant
+        or line.positionals
+        or program.parsers
+    ):
         return
     yield Match(
         place=place_of(command, option),
