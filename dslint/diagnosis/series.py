@@ -17,7 +17,7 @@ from dslint.diagnosis.stretch import Stretch, evidence_at, line_around
 Kind = Literal["nan", "zero"]
 
 _NOT_FINITE: Final = rb"[-+]?(?:[nN]a[nN]|NAN|[iI]nf(?:inity)?|INF)"
-_ZERO: Final = rb"[-+]?0+(?:\.0*)?(?:[eE][-+]?\d+)?(?![\d.])"
+_ZERO: Final = rb"(?![-+]?[0.]*[1-9])[-+]?\d[\d.]*(?:[eE][-+]?\d+)?"
 _NUMBER: Final = rb"[-+]?\d[\d.]*(?:[eE][-+]?\d+)?"
 _BETWEEN: Final = rb"['\"]?[:= ]{1,3}['\"]?(?:tensor\()?"
 

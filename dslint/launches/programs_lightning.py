@@ -86,15 +86,42 @@ FP16: Final = frozenset({16, "16", "16-mixed", "16-true"})
 BF16: Final = frozenset({"bf16", "bf16-mixed", "bf16-true"})
 
 
+# Defaults that only tune: what is said of them is of no use to somebody who did not write them.
+TUNING: Final = frozenset(
+    {
+        *ACTIVATION_KEYS,
+        *AIO_KEYS,
+        *SCALE_KEYS,
+        *ZERO_KEYS,
+        "optimizer_buffer_count",
+        "params_buffer_count",
+        "params_buffer_size",
+        "max_in_cpu",
+        "pin_memory",
+    }
+) - {"stage", "overlap_comm", "contiguous_gradients"}
+
+
 class Settings:
     """A strategy's arguments: given, meant by its name, or defaults."""
 
-    __slots__ = ("_complete", "_fixed", "make")
+    __slots__ = ("_complete", "_fixed", "_whole", "make")
 
-    def __init__(self, make: Maker, fixed: dict[str, Any], complete: bool) -> None:
+    def __init__(self, make: Maker, fixed: dict[str, Any], complete: bool, whole: bool) -> None:
         self.make = make
         self._fixed = fixed
         self._complete = complete
+        self._whole = whole
+
+    def is_shown(self, name: str) -> bool:
+        return self._whole or name not in TUNING or self.make.is_given(name)
+
+    def object(self, *parts: tuple[str, str], near: str | None = None, head: tuple[str, Node] | None = None) -> Node:
+        """An object of settings, each a key and the setting's name; open where some are left out."""
+        shown = [(key, self.node(name)) for key, name in parts if self.is_shown(name)]
+        node = self.make.object(*([head] if head is not None else []), *shown, near=near)
+        node.open = len(shown) < len(parts)
+        return node
 
     def value(self, name: str) -> Any:
         default = self._fixed.get(name, DEFAULTS[name]) if self._complete else UNKNOWN
@@ -103,8 +130,9 @@ class Settings:
     def node(self, name: str) -> Node:
         return self.make.scalar(self.value(name), name)
 
-    def nodes(self, names: tuple[str, ...]) -> list[tuple[str, Node]]:
-        return [(name, self.node(name)) for name in names]
+
+def same_names(names: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(name, name) for name in names]
 
 
 def lightning_config(source: Source, strategy: Call | None, trainer: Call | None) -> Document:
@@ -115,17 +143,17 @@ def lightning_config(source: Source, strategy: Call | None, trainer: Call | None
     """
     if strategy is not None:
         make = Maker(strategy.arguments, strategy.callee_start, strategy.callee_end)
-        settings = Settings(make, {}, strategy.complete)
+        settings = Settings(make, {}, strategy.complete, whole)
     else:
         assert trainer is not None
         named = trainer.arguments["strategy"]
         make = Maker({}, named.start, named.end)
-        settings = Settings(make, NAMED.get(named.value, {}), named.value in NAMED)
+        settings = Settings(make, NAMED.get(named.value, {}), named.value in NAMED, whole)
     root = make.object()
     add_micro_batch(settings, root, strategy, trainer)
     add_zero(settings, root)
-    make.add(root, "activation_checkpointing", make.object(*settings.nodes(ACTIVATION_KEYS)))
-    make.add(root, "aio", make.object(*settings.nodes(AIO_KEYS)))
+    add_shown(make, root, "activation_checkpointing", settings.object(*same_names(ACTIVATION_KEYS)))
+    add_shown(make, root, "aio", settings.object(*same_names(AIO_KEYS)))
     if trainer is None:
         root.open = True
     else:
@@ -133,6 +161,13 @@ def lightning_config(source: Source, strategy: Call | None, trainer: Call | None
             add_trainer(make, root, trainer)
         add_precision(settings, root, trainer)
     return Document(source, root, "python", derived=True)
+
+
+def add_shown(make: Maker, root: Node, key: str, node: Node) -> None:
+    if node.members:
+        make.add(root, key, node)
+    else:
+        root.open = True
 
 
 def add_micro_batch(settings: Settings, root: Node, strategy: Call | None, trainer: Call | None) -> None:
@@ -160,24 +195,24 @@ def add_zero(settings: Settings, root: Node) -> None:
     if not on:
         return
     make.add(root, "zero_allow_untested_optimizer", settings.node("zero_allow_untested_optimizer"))
-    zero = make.object(*settings.nodes(ZERO_KEYS))
+    zero = settings.object(*same_names(ZERO_KEYS))
     if wanted(settings.value("offload_optimizer")):
-        block = make.object(
-            ("device", settings.node("offload_optimizer_device")),
-            ("nvme_path", settings.node("nvme_path")),
-            ("buffer_count", settings.node("optimizer_buffer_count")),
-            ("pin_memory", settings.node("pin_memory")),
+        block = settings.object(
+            ("device", "offload_optimizer_device"),
+            ("nvme_path", "nvme_path"),
+            ("buffer_count", "optimizer_buffer_count"),
+            ("pin_memory", "pin_memory"),
             near="offload_optimizer",
         )
         make.add(zero, "offload_optimizer", certain(settings, "offload_optimizer", block))
     if wanted(settings.value("offload_parameters")):
-        block = make.object(
-            ("device", settings.node("offload_params_device")),
-            ("nvme_path", settings.node("nvme_path")),
-            ("buffer_count", settings.node("params_buffer_count")),
-            ("buffer_size", settings.node("params_buffer_size")),
-            ("max_in_cpu", settings.node("max_in_cpu")),
-            ("pin_memory", settings.node("pin_memory")),
+        block = settings.object(
+            ("device", "offload_params_device"),
+            ("nvme_path", "nvme_path"),
+            ("buffer_count", "params_buffer_count"),
+            ("buffer_size", "params_buffer_size"),
+            ("max_in_cpu", "max_in_cpu"),
+            ("pin_memory", "pin_memory"),
             near="offload_parameters",
         )
         make.add(zero, "offload_param", certain(settings, "offload_parameters", block))

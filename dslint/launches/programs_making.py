@@ -27,6 +27,9 @@ class Maker:
         given = self._arguments.get(name) if name is not None else None
         return (given.start, given.end) if given is not None else self._default
 
+    def is_given(self, name: str) -> bool:
+        return name in self._arguments
+
     def value(self, name: str, default: Any = UNKNOWN) -> Any:
         """An argument's value. `None` counts as left out, as the frameworks' signatures have it."""
         given = self._arguments.get(name)

@@ -14,7 +14,7 @@ import pytest
 
 from dslint.documents.json import parse
 from dslint.documents.python import Loaded, read_program
-from dslint.documents.tree import UNKNOWN, Document, Source, walk
+from dslint.documents.tree import UNKNOWN, Document, Node, Source, walk
 from dslint.launches.programs import (
     config_uses,
     initializations,
@@ -25,6 +25,7 @@ from dslint.launches.programs import (
     training_arguments,
     written_configs,
 )
+from dslint.launches.programs_lightning import lightning_config
 
 # An interpreter that has the frameworks; this one, unless told otherwise.
 PYTHON = os.environ.get("DSLINT_FRAMEWORKS_PYTHON", sys.executable)
@@ -51,6 +52,15 @@ def asked(oracle: str, cases: list, library: str) -> list:
         pytest.skip(f"{PYTHON} has no {library} with deepspeed, so nothing was held against it")
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def is_part(node: Node, content) -> bool:
+    """Whether a tree says nothing but what the content holds, and leaves nothing out but where it is open."""
+    if node.kind != "object":
+        return node.kind == "unknown" or node.value == content
+    if not node.open and {member.key for member in node.members} != set(content):
+        return False
+    return all(member.key in content and is_part(member.node, content[member.key]) for member in node.members)
 
 
 # Transformers.
@@ -411,17 +421,38 @@ def test_the_config_of_a_strategy_is_what_lightning_makes():
     for case, answer in zip(cases, answers, strict=True):
         given = case["strategy"]
         strategy = repr(given) if isinstance(given, str) else f"DeepSpeedStrategy(**{given!r})"
-        (use,) = strategies(
-            program_of(
-                "from lightning.pytorch import Trainer\nfrom lightning.pytorch.strategies import DeepSpeedStrategy\n"
-                f"Trainer(strategy={strategy}, **{case['trainer']!r})\n"
-            )
+        program = program_of(
+            "from lightning.pytorch import Trainer\nfrom lightning.pytorch.strategies import DeepSpeedStrategy\n"
+            f"Trainer(strategy={strategy}, **{case['trainer']!r})\n"
         )
-        content = use.config.root.plain()
+        (trainer,) = program.named("lightning.Trainer")
+        made = next(iter(program.named("lightning.DeepSpeedStrategy")), None)
+        content = lightning_config(program.source, made, trainer, whole=True).root.plain()
+        (use,) = strategies(program)
+        assert is_part(use.config.root, content), case
         if content["train_micro_batch_size_per_gpu"] is UNKNOWN:
             # Asked of the data; without any it is 1.
             content["train_micro_batch_size_per_gpu"] = 1
         assert content == answer, case
+
+
+def test_defaults_that_only_tune_are_left_out_and_what_is_written_is_not():
+    (use,) = strategies(
+        program_of(
+            """
+            import lightning as L
+            from lightning.pytorch.strategies import DeepSpeedStrategy
+            L.Trainer(strategy=DeepSpeedStrategy(stage=3, sub_group_size=10, loss_scale=8), precision=16)
+            """
+        )
+    )
+    zero = use.config.node("/zero_optimization")
+    assert zero.open
+    assert zero.get("sub_group_size").value == 10
+    assert zero.get("allgather_bucket_size") is None
+    assert use.config.root.open
+    assert use.config.node("/fp16").plain() == {"enabled": True, "loss_scale": 8}
+    assert use.config.node("/gradient_clipping").value == 0.0
 
 
 # All of a program.

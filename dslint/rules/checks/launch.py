@@ -5,6 +5,7 @@ start.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 STARTERS: Final = frozenset(
     {"deepspeed", "torchrun", "torch.distributed.launch", "torch.distributed.run", "accelerate"}
 )
+# An option that says where a program is to write.
+MAKES: Final = re.compile(r"out|save|write|dump|dest|target")
 CHOOSERS: Final = ("include", "exclude", "num_gpus", "num_nodes")
 
 
@@ -43,6 +46,8 @@ def config_missing(launch: Launch) -> Iterator[Match]:
         # A container's files are those of its image.
         return
     path = word.text
+    if command.config_option is not None and MAKES.search(command.config_option.name):
+        return
     if not isinstance(path, str) or not path.lower().endswith(".json") or command.command.folder is None:
         return
     if (

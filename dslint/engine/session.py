@@ -1,0 +1,58 @@
+"""What the loops under each framework share: the trial, its events, and the marks on the way."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from dslint.engine.effective import effective
+from dslint.engine.recorder import Events, Steps
+from dslint.engine.storm import Storm
+from dslint.engine.trial import Stage, Trial
+
+# Of the time limit, this part may pass in steps; the rest is for the end.
+SHARE: float = 0.8
+
+
+class Session:
+    """One rank's run of a trial. `config` is the path of the config's text, `content` its plain content as far as it reads.
+
+    `at` is the stage under way.
+    """
+
+    def __init__(self, trial: Trial, events: Events, config: Path, content: Any, storm: Storm, device: str) -> None:
+        self.trial = trial
+        self.events = events
+        self.config = str(config)
+        self.device = device
+        self.processes = int(os.environ.get("WORLD_SIZE", "1"))
+        self.content = content
+        self.storm = storm
+        self.wanted = max(trial.steps, storm.steps) if trial.stress == "overflow" else trial.steps
+        self.at: Stage = "start"
+        self.steps: Steps | None = None
+        self._deadline = time.monotonic() + SHARE * trial.seconds
+
+    def stage(self, stage: Stage) -> None:
+        """The stage that begins; what is raised from now on is its error."""
+        self.at = stage
+        self.events.reached(stage)
+
+    def steps_for(self, model: Any) -> Steps:
+        """What listens to the steps. Before the engine is made: hooks must be on the parameters before ZeRO's are."""
+        self.steps = Steps(self.events, self.storm, self.wanted, self._deadline, model)
+        return self.steps
+
+    def built(self, engine: Any) -> None:
+        """The engine stands: tell what took effect, and listen in."""
+        assert self.steps is not None
+        self.events("facts", facts=effective(engine))
+        self.stage("step")
+        self.steps.attach(engine)
+
+    @property
+    def step(self) -> int | None:
+        """The optimizer step under way."""
+        return None if self.steps is None or self.at != "step" else self.steps.number + 1
