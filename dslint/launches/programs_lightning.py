@@ -116,7 +116,9 @@ class Settings:
     def is_shown(self, name: str) -> bool:
         return self._whole or name not in TUNING or self.make.is_given(name)
 
-    def object(self, *parts: tuple[str, str], near: str | None = None, head: tuple[str, Node] | None = None) -> Node:
+    def object(
+        self, *parts: tuple[str, str], near: str | None = None, head: tuple[str, Node] | None = None
+    ) -> Node:
         """An object of settings, each a key and the setting's name; open where some are left out."""
         shown = [(key, self.node(name)) for key, name in parts if self.is_shown(name)]
         node = self.make.object(*([head] if head is not None else []), *shown, near=near)
@@ -135,11 +137,13 @@ def same_names(names: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(name, name) for name in names]
 
 
-def lightning_config(source: Source, strategy: Call | None, trainer: Call | None) -> Document:
+def lightning_config(
+    source: Source, strategy: Call | None, trainer: Call | None, whole: bool = False
+) -> Document:
     """The derived config of a strategy without a config of its own.
 
-    `strategy` is None where the Trainer names it; `trainer` is None where no Trainer is seen to take the
-    strategy.
+    `strategy` is None where the Trainer names it; `trainer` is None where no Trainer is seen to take the strategy.
+    Defaults that only tune are left out, and the objects that they are in are open, unless the `whole` is asked for.
     """
     if strategy is not None:
         make = Maker(strategy.arguments, strategy.callee_start, strategy.callee_end)
@@ -247,9 +251,9 @@ def add_precision(settings: Settings, root: Node, trainer: Call) -> None:
         make.add(root, "bf16", make.unknown())
     elif precision in FP16:
         switch = ("enabled", at(make, trainer, "precision", True))
-        make.add(
-            root, "fp16", make.object(switch, *settings.nodes(SCALE_KEYS), span=span_of(trainer, "precision"))
-        )
+        block = settings.object(*same_names(SCALE_KEYS), head=switch)
+        block.start, block.end = span_of(trainer, "precision")
+        make.add(root, "fp16", block)
     elif precision in BF16:
         switch = ("enabled", at(make, trainer, "precision", True))
         make.add(root, "bf16", make.object(switch, span=span_of(trainer, "precision")))
