@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dslint.documents.python import Program
 from dslint.documents.script import Script, same_path
-from dslint.documents.tree import UNKNOWN, Document, Place
+from dslint.documents.tree import UNKNOWN, Document, Place, Unknown
 from dslint.hardware.profiles import Profile, profile
-from dslint.launches.commands import LaunchCommand, Option
+from dslint.launches.accelerate import AccelerateConfig, accelerate_config, derived_from_flags
+from dslint.launches.commands import LaunchCommand, Launcher, Option
 from dslint.launches.from_programs import config_of, uses_of
 from dslint.launches.from_scripts import Written
 from dslint.launches.launch import Argument, Framework, Launch
@@ -20,6 +21,7 @@ from dslint.launches.programs import ConfigUse, ParsedArguments, blurred, parsed
 from dslint.launches.reading import stub
 from dslint.launches.resolve import find_file
 from dslint.launches.trainer import DEFAULTS, INTEGERS, SWITCHES, typed
+from dslint.releases.release import parse_version
 
 if TYPE_CHECKING:
     from dslint.launches.join import Join
@@ -58,15 +60,72 @@ def in_folder(command: LaunchCommand, path: str) -> str | None:
 def command_launches(join: Join, at: Started, written: Sequence[Written]) -> list[Launch]:
     """The launches of one command: one for each config that it, or its program, takes."""
     uses = [] if at.program is None else uses_of(at.program, join.around(at.command.source.path).versions)
-    named = named_config(join, at, written)
+    accelerate = accelerate_of(join, at)
+    named = named_config(join, at, written) or accelerates_config(join, at, accelerate)
     found = []
     if named is not None:
-        found.append(launch_of(join, at, named, trainer_use(uses)))
+        found.append(launch_of(join, at, named, trainer_use(uses), accelerate))
     for use in uses:
         given = None if at.program is None else config_of(use, at.program, join.reading)
         if given is not None and not any(launch.config.root is given[1].root for launch in found):
             found.append(launch_of(join, at, given[1], use))
     return found or [launch_of(join, at, stub(at.command.source, "shell", "launch"), trainer_use(uses))]
+
+
+def accelerate_of(join: Join, at: Started) -> AccelerateConfig | None:
+    """The Accelerate file that `accelerate launch --config_file` names, with the command's flags."""
+    launcher = at.command.launcher("accelerate")
+    word = None if launcher is None else launcher.value("config_file")
+    if launcher is None or word is None or not isinstance(word.text, str):
+        return None
+    path = find_file(in_folder(at.command, word.text), at.command.source, join.reading.workspace)
+    source = None if path is None else join.reading.source(path)
+    if source is None:
+        return None
+    from dslint.documents import yaml
+
+    flags = flags_of(at.command, launcher)
+    version = version_of(join, at, "accelerate")
+    found = (accelerate_config(document, flags, version) for document in yaml.parse(source))
+    return next((config for config in found if config is not None), None)
+
+
+def flags_of(command: LaunchCommand, launcher: Launcher) -> dict[str, Argument]:
+    """A launcher's options as texts by name; a flag counts as true."""
+    return {
+        name: Argument(
+            True
+            if option.value is None
+            else UNKNOWN
+            if isinstance(option.value.text, Unknown)
+            else option.value.text,
+            option_place(command, option),
+        )
+        for name, option in launcher.options.items()
+    }
+
+
+def version_of(join: Join, at: Started, package: str) -> tuple[int, ...] | None:
+    text = join.around(at.command.source.path).versions.get(package)
+    release = parse_version(text) if text else None
+    return None if release is None else release.version
+
+
+def accelerates_config(join: Join, at: Started, accelerate: AccelerateConfig | None) -> Document | None:
+    """The DeepSpeed config that Accelerate names or makes, from its file or from the flags alone."""
+    if accelerate is not None:
+        if accelerate.derived is not None or accelerate.config_file is None:
+            return accelerate.derived
+        named = accelerate.config_file
+        path = find_file(named.value, named.place.source, join.reading.workspace)
+        return None if path is None else join.reading.config(path)
+    launcher = at.command.launcher("accelerate")
+    if launcher is None or launcher.open or not {"use_deepspeed", "zero_stage"} <= launcher.options.keys():
+        return None
+    home = Place(at.command.source, at.command.command.start, at.command.command.end)
+    return derived_from_flags(
+        at.command.source, flags_of(at.command, launcher), home, version_of(join, at, "accelerate")
+    )
 
 
 def trainer_use(uses: Sequence[ConfigUse]) -> ConfigUse | None:
@@ -92,7 +151,13 @@ def named_config(join: Join, at: Started, written: Sequence[Written]) -> Documen
     return document
 
 
-def launch_of(join: Join, at: Started, config: Document, use: ConfigUse | None) -> Launch:
+def launch_of(
+    join: Join,
+    at: Started,
+    config: Document,
+    use: ConfigUse | None,
+    accelerate: AccelerateConfig | None = None,
+) -> Launch:
     command = at.command
     parsed = parsed_of(join, at)
     arguments, complete = arguments_of(at, use, parsed)
@@ -103,6 +168,9 @@ def launch_of(join: Join, at: Started, config: Document, use: ConfigUse | None) 
     elif use is not None:
         origins["config"] = use.place
     world_size = command.world_size if command.world_size is not None else (use.world_size if use else None)
+    if accelerate is not None:
+        world_size = accelerate.world_size if world_size is None else world_size
+        framework = framework or "accelerate"
     if splits_model(at):
         # Then the batch is divided among fewer than all ranks, and how many is the program's to say.
         world_size = None
@@ -119,6 +187,7 @@ def launch_of(join: Join, at: Started, config: Document, use: ConfigUse | None) 
         command=command,
         script=at.script,
         program=at.program,
+        accelerate=accelerate,
     )
 
 

@@ -114,6 +114,9 @@ def spelled(document: Document, node: Node | None) -> str:
     """A value as it stands in the file, on one line and not too long."""
     if node is None:
         return "nothing"
+    if document.derived and node.kind not in ("object", "array", "unknown"):
+        # The text there is another file's way of saying it.
+        return str(node.value).lower() if isinstance(node.value, bool) else str(node.value)
     text = " ".join(document.source.text[node.start : node.end].split())
     return text if len(text) <= 60 else text[:57] + "..."
 

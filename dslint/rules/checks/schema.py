@@ -10,7 +10,8 @@ from dslint.documents.tree import Node, find, find_member, split_pointer
 from dslint.fixing.fix import Change, Fix, Safety
 from dslint.launches.launch import Launch
 from dslint.releases.schema import property_at, schema_for
-from dslint.releases.walk import Violation, ViolationKind, valid, walk
+from dslint.releases.validity import valid
+from dslint.releases.walk import Violation, ViolationKind, walk
 from dslint.rules.conditions import FILLS_AUTO
 from dslint.rules.match import Match
 
