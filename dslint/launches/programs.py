@@ -6,6 +6,7 @@ Plain facts, for whoever joins files to launches: nothing here looks at other fi
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -17,7 +18,7 @@ from dslint.documents.tree import UNKNOWN, Document, Member, Node, Place, Source
 from dslint.launches.launch import Argument, Framework
 from dslint.launches.programs_accelerate import plugin_config
 from dslint.launches.programs_lightning import lightning_config, lightning_world_size
-from dslint.launches.recognise import is_config
+from dslint.launches.recognise import is_config, is_telling
 from dslint.launches.trainer import trl_defaults
 
 FAMILY: Final = "transformers.TrainingArguments"
@@ -87,7 +88,18 @@ def config_uses(program: Program, versions: Mapping[str, str] | None = None) -> 
         *strategies(program),
         *references(program),
     ]
+    written = {posixpath.normpath(path): document for path, document in written_configs(program)}
+    if written:
+        uses = [with_own_file(use, written) for use in uses]
     return sorted(uses, key=lambda use: use.call.order)
+
+
+def with_own_file(use: ConfigUse, written: Mapping[str, Document]) -> ConfigUse:
+    """A use of a file that the program itself writes takes what it writes."""
+    if not isinstance(use.config, Loaded) or use.config.overrides or use.config.blurred:
+        return use
+    document = written.get(posixpath.normpath(use.config.path))
+    return use if document is None else use._replace(config=document)
 
 
 # Transformers.
@@ -302,6 +314,21 @@ def written_configs(program: Program) -> list[tuple[str, Document]]:
         (config.written_to, config.document)
         for config in program.configs
         if config.written_to is not None and config.document is not None and is_config(config.document)
+    ]
+
+
+def loose_configs(program: Program) -> list[tuple[str, Document]]:
+    """Dicts that are surely DeepSpeed configs, by name, of which this program makes no use: others import them.
+
+    Whoever does may add to them, so they are open.
+    """
+    taken = {config.document.root.start for config in program.configs if config.document is not None}
+    return [
+        (name, replace(document, root=replace(document.root, open=True)))
+        for name, document in program.definitions.items()
+        if document.root.start not in taken
+        and is_config(document)
+        and any(is_telling(member.key, member.node) for member in document.root.members)
     ]
 
 

@@ -18,6 +18,7 @@ from dslint.documents.tree import UNKNOWN, Document, Node, Source, walk
 from dslint.launches.programs import (
     config_uses,
     initializations,
+    loose_configs,
     overlaid,
     parsed_arguments,
     plugins,
@@ -492,6 +493,44 @@ def test_a_dict_that_is_dumped_counts_when_it_is_a_config():
         )
     )
     assert [path for path, _ in found] == ["ds.json"]
+
+
+def test_a_file_that_the_program_writes_is_what_it_takes():
+    program = program_of(
+        """
+        import json, os
+        from transformers import TrainingArguments
+        PATH = os.path.join("out", "ds.json")
+        with open(PATH, "w") as f:
+            json.dump({"zero_optimization": {"stage": 2}}, f)
+        TrainingArguments("out", deepspeed="./out/ds.json")
+        """
+    )
+    (use,) = config_uses(program)
+    ((_, document),) = written_configs(program)
+    assert use.config is document
+
+
+def test_a_config_that_other_programs_import_is_told_and_may_grow():
+    found = loose_configs(
+        program_of(
+            """
+            import deepspeed
+            def get_train_ds_config(offload, stage=2):
+                return {
+                    "train_batch_size": 32,
+                    "zero_optimization": {"stage": stage},
+                    "fp16": {"enabled": True},
+                }
+            PLAIN = {"optimizer": "adam", "scheduler": None, "train_batch_size": 8}
+            USED = {"zero_optimization": {}}
+            deepspeed.initialize(config=USED)
+            """
+        )
+    )
+    assert [name for name, _ in found] == ["get_train_ds_config"]
+    assert found[0][1].root.open
+    assert found[0][1].root.plain()["fp16"] == {"enabled": True}
 
 
 def test_a_file_is_seen_as_the_program_changes_it():
