@@ -20,6 +20,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "hardware": ("dslint.cli.hardware", "List the GPU kinds, or detect this machine's."),
     "init": ("dslint.cli.init", "Write a config that is right for a machine."),
     "migrate": ("dslint.cli.migrate", "Move a training from fp16 to bf16, or back."),
+    "upgrade": ("dslint.cli.upgrade", "What another DeepSpeed release means for these files."),
     "diagnose": ("dslint.cli.diagnose", "Find the cause of a failed run in its log."),
 }
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 @click.command("migrate", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option("--to", required=True, type=click.Choice(list(get_args(Format))), help="The format to train in.")
+@click.option(
+    "--to", required=True, type=click.Choice(list(get_args(Format))), help="The format to train in."
+)
 @click.option("--diff", is_flag=True, help="Show what would change, and write nothing.")
 @click.option("--deepspeed-version", metavar="X.Y.Z", help="The DeepSpeed release that trains.")
 @click.option("--hardware", metavar="NAME|auto", help="The GPU that trains; dslint hardware lists them.")
@@ -113,8 +115,8 @@ def summary(planned: Planned, verified: Verified, diff: bool) -> int:
     """What changed, file by file, and what is left; the exit status. On standard error where a diff is shown."""
     texts = {path: list(told) for path, told in planned.moves.texts.items()}
     for finding in verified.mended:
-        told = finding.fix.message if finding.fix is not None else ""
-        texts.setdefault(finding.place.source.path, []).append(told or finding.name)
+        message = finding.fix.message if finding.fix is not None else ""
+        texts.setdefault(finding.place.source.path, []).append(message or finding.name)
     for path, told in sorted(texts.items()):
         click.echo(f"{path}: {'; '.join(unique(told))}", err=diff)
     name_left(planned, verified)

@@ -113,9 +113,7 @@ def switch(
         leave_behind(move, root, source, source, target, release)
 
 
-def leave_behind(
-    move: ConfigMove, root: Node, source: str, now: str, target: str, release: Release
-) -> None:
+def leave_behind(move: ConfigMove, root: Node, source: str, now: str, target: str, release: Release) -> None:
     """The settings of the block `source`, whose name is `now` by now, that the format `target` has not."""
     known = block_keys(release, target)
     own = block_keys(release, source)

@@ -12,7 +12,7 @@ from dslint.fixing.apply import Overlap, apply
 from dslint.fixing.fix import Edit
 from dslint.fixing.mend import Plan
 from dslint.hardware.profiles import Profile
-from dslint.launches.launch import Framework, Launch
+from dslint.launches.launch import Launch
 from dslint.launches.reading import parsed
 from dslint.migrating.configs import move_config
 from dslint.migrating.formats import Format
@@ -62,22 +62,20 @@ def move_launch(moves: Moves, launch: Launch) -> None:
 
 def as_written(document: Document) -> Document:
     """The config as its file has it, without what a program or a script is known to do to it later."""
-    whole = document.syntax == "json" and not document.source.text[: document.root.start].strip("\ufeff \t\r\n")
+    whole = document.syntax == "json" and not document.source.text[: document.root.start].strip(
+        "\ufeff \t\r\n"
+    )
     return parsed(document.source) if whole and document.root.open else document
 
 
 def move_document(moves: Moves, document: Document, launch: Launch) -> None:
-    found = move_config(document.root, moves.to, launch.release, framework_of(launch))
+    found = move_config(document.root, moves.to, launch.release, launch.framework)
     if found.changes:
         moves.change(document, found.changes, "; ".join(found.texts))
     for pointer in found.unknown:
         node = document.node(pointer) or document.root
         name = pointer[1:].replace("/", ".")
         moves.leave(Place(document.source, node.start, node.end, pointer), f"{name} is only known to a run")
-
-
-def framework_of(launch: Launch) -> Framework | None:
-    return launch.framework
 
 
 def planned(moves: Moves) -> Plan:
@@ -127,7 +125,7 @@ def check_hardware(launches: Iterable[Launch], to: Format) -> None:
         if profile is not None and not can(profile, to):
             learned = launch.origins.get("hardware")
             where = f"{row_of(learned)}: " if learned is not None else ""
-            raise CannotMove(f"{where}a {profile.title} has no {to}; {instead(profile, to)}")
+            raise CannotMove(f"{where}the {profile.title} has no {to}; {instead(profile, to)}")
 
 
 def can(profile: Profile, to: Format) -> bool:

@@ -155,9 +155,7 @@ def move_lightning(moves: Moves, program: Program, call: Call) -> None:
         return
     before = len(moves.edits)
     if given.value == 16 and moves.to == "bf16":
-        moves.edit(
-            [Edit(program.source, given.start, given.end, '"bf16"')], 'precision 16 → "bf16"'
-        )
+        moves.edit([Edit(program.source, given.start, given.end, '"bf16"')], 'precision 16 → "bf16"')
     else:
         move_word(moves, program, call, "precision")
     clip = call.arguments.get("gradient_clip_val")
@@ -195,7 +193,9 @@ def move_defaults(moves: Moves, program: Program) -> None:
         if isinstance(choices, list | tuple) and word not in choices:
             word = next((other for other in spellings(moves.to) if other in choices), None)
         if word is None or not is_literal(written):
-            reason = f"the default of {option.names[0]} is {option.default}, and no {moves.to} can be set there"
+            reason = (
+                f"the default of {option.names[0]} is {option.default}, and no {moves.to} can be set there"
+            )
             moves.leave(Place(program.source, start, end), reason)
             continue
         edit = Edit(program.source, start, end, code_of(word, written))

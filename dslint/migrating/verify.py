@@ -71,5 +71,3 @@ def is_about_precision(finding: Finding) -> bool:
 
 def is_loud(finding: Finding) -> bool:
     return LEVEL[finding.severity] >= LEVEL["warning"]
-
-

@@ -34,7 +34,11 @@ def move_accelerate(moves: Moves, accelerate: AccelerateConfig, release: Release
         texts.append("fp16: true → mixed_precision: bf16")
     if not changes:
         return
-    if accelerate.derived is not None and "gradient_clipping" not in accelerate.settings and not clips(release):
+    if (
+        accelerate.derived is not None
+        and "gradient_clipping" not in accelerate.settings
+        and not clips(release)
+    ):
         changes.append(Change("set", "/deepspeed_config/gradient_clipping", CLIP))
         texts.append(f"gradient_clipping is {CLIP} now, for DeepSpeed {release.name} clips only when told")
     moves.change(document, changes, "; ".join(texts))
