@@ -20,10 +20,14 @@ _WORLD: Final = re.compile(r"\d+")
 
 
 class Explained(NamedTuple):
-    """`findings` explain the cause; where there are none, `settings` are the places of what it names."""
+    """`findings` explain the cause; where there are none, `settings` are the places of what it names.
+
+    `missing` are the pointers that no config at hand has, where a config is at hand.
+    """
 
     findings: list[Finding]
     settings: list[Place]
+    missing: list[str]
 
 
 def explain(
@@ -50,7 +54,9 @@ def explained(cause: Cause, findings: Sequence[Finding], documents: Sequence[Doc
         key=lambda finding: (-likeness(cause, finding), -LEVEL[finding.severity]),
     )
     settings = [place for document in documents for place in places(document, cause.pointers)]
-    return Explained(fitting[:FINDINGS_SHOWN], [] if fitting else settings[:SETTINGS_SHOWN])
+    there = {place.pointer for place in settings}
+    missing = [pointer for pointer in cause.pointers if documents and pointer not in there]
+    return Explained(fitting[:FINDINGS_SHOWN], [] if fitting else settings[:SETTINGS_SHOWN], missing)
 
 
 def likeness(cause: Cause, finding: Finding) -> int:

@@ -115,7 +115,7 @@ class Page:
         yield from self.labelled("what", " ".join(what(cause)))
         yield from self._paragraphs("why", cause.why)
         if cause.pointers:
-            yield from self.labelled("setting", ", ".join(dotted(pointer) for pointer in cause.pointers))
+            yield from self.labelled("setting", setting_line(cause, explained))
         yield from self._paragraphs("change", cause.fix)
         if cause.message.releases:
             yield from self.labelled("releases", cause.message.releases)
@@ -195,6 +195,14 @@ class Page:
             yield ""
 
 
+def setting_line(cause: Cause, explained: Explained | None) -> str:
+    """The settings by name; those that the config at hand lacks are marked, where that is the fault."""
+    missing = (
+        explained.missing if explained and not explained.findings and cause.message.level == "cause" else []
+    )
+    return ", ".join(dotted(p) + (" (not in the config)" if p in missing else "") for p in cause.pointers)
+
+
 def what(cause: Cause) -> Iterator[str]:
     """When and where, in sentences."""
     if cause.step is not None:
@@ -204,7 +212,7 @@ def what(cause: Cause) -> Iterator[str]:
     elif cause.ranks:
         first = f"First on rank {cause.evidence.rank}; seen" if cause.evidence.rank else "Seen"
         yield f"{first} on ranks {spans(cause.ranks)}."
-    elif cause.count > 1:
+    elif cause.count > 1 and cause.message.metric is None:
         yield f"Seen {cause.count:,} times."
     if cause.evidence.frame:
         yield f"It came from {visible(cause.evidence.frame)}."

@@ -16,7 +16,7 @@ from dslint.diagnosis.lines import Line, clean, split_prefix, unescape
 from dslint.diagnosis.message import Catalogue
 from dslint.diagnosis.recognise import Recognised, Recogniser
 from dslint.diagnosis.sightings import Evidence, Sightings
-from dslint.diagnosis.stretch import Stretch, line_around
+from dslint.diagnosis.stretch import Stretch, line_around, row_around
 from dslint.diagnosis.traceback import TRACEBACK, FirstErrors, innermost_frame, is_source
 from dslint.diagnosis.validation import complaints, headless, is_part
 
@@ -42,7 +42,7 @@ class Scanner:
         self._readers = readers
         self._buffer = b""
         self._done = 0
-        self._shapes: dict[bytes, str | None] = {}
+        self._shapes: dict[int, str | None] = {}
         self._spoken_for: set[int] = set()
 
     def feed(self, block: bytes) -> None:
@@ -82,17 +82,20 @@ class Scanner:
     def _candidates(self, stretch: Stretch) -> list[tuple[int, int]]:
         buffer, begin, end, _ = stretch
         found: dict[int, int] = {}
+        # Most logs have no progress bar in most of their blocks: then a line is between two line ends, and no more.
+        around = line_around if buffer.find(b"\r", begin, end) >= 0 else row_around
         for search in self._searches:
             at = search(buffer, begin, end)
             while at >= 0:
-                start, stop = line_around(buffer, at, begin, end)
+                start, stop = around(buffer, at, begin, end)
                 found[start] = stop
                 at = search(buffer, stop, end)
         return sorted(found.items())
 
     def _look(self, start: int, stop: int, number: int) -> None:
         raw = self._buffer[start : min(stop, start + LONGEST_LINE)]
-        shape = raw.translate(None, _DIGITS)
+        # The shape's hash: shapes themselves, of long lines, would fill the memory that is to be constant.
+        shape = hash(raw.translate(None, _DIGITS))
         known = self._shapes.get(shape, "")
         if known is None or number in self._spoken_for:
             return

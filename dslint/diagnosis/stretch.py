@@ -19,12 +19,16 @@ class Stretch(NamedTuple):
     line: int
 
 
+def row_around(buffer: bytes, at: int, begin: int, end: int) -> tuple[int, int]:
+    """Where the row that holds a place starts and stops."""
+    stop = buffer.find(b"\n", at, end)
+    return buffer.rfind(b"\n", begin, at) + 1 or begin, end if stop < 0 else stop
+
+
 def line_around(buffer: bytes, at: int, begin: int, end: int) -> tuple[int, int]:
     """Where the line that holds a place starts and stops; a carriage return ends a line of a progress bar."""
-    start = buffer.rfind(b"\n", begin, at) + 1 or begin
+    start, stop = row_around(buffer, at, begin, end)
     start = buffer.rfind(b"\r", start, at) + 1 or start
-    stop = buffer.find(b"\n", at, end)
-    stop = end if stop < 0 else stop
     bar = buffer.find(b"\r", at, stop)
     return start, stop if bar < 0 else bar
 
