@@ -211,6 +211,10 @@ def fact(name: str, launch: Launch) -> Any:
         if launch.hardware is None:
             return UNKNOWN
         return getattr(launch.hardware, rest or "name")
+    if head in ("accelerate", "training", "command"):
+        return getattr(launch, head) or ABSENT
+    if head == "arguments":
+        return True if launch.arguments or launch.arguments_complete else ABSENT
     value = {"framework": launch.framework, "world_size": launch.world_size}.get(head)
     return UNKNOWN if value is None else value
 

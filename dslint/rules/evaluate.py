@@ -10,7 +10,7 @@ from dslint.documents.tree import Document, Node, Place, find, find_member
 from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.rules.book import FixPlan, Rule
-from dslint.rules.checks import CHECKS
+from dslint.rules.checks import check_named
 from dslint.rules.conditions import ABSENT, Found, fact, holds, reach
 from dslint.rules.finding import LEVEL, Finding, Related
 from dslint.rules.match import Match
@@ -48,7 +48,7 @@ def meet(rule: Rule, launch: Launch) -> Iterator[Finding]:
 
 def matches_of(rule: Rule, launch: Launch, paths: Mapping[str, Found]) -> Iterable[Match]:
     if rule.check is not None:
-        return CHECKS[rule.check](launch)
+        return check_named(rule.check)(launch)
     found = place_of(rule.at, launch, paths)
     return (Match(found.pointer, values={"key": found.key}),)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dslint.rules import book
+from dslint.rules.checks import check_named
 from dslint.rules.compile import rule_files
 from dslint.rules.examples import faults
 
@@ -33,3 +34,8 @@ def test_a_rule_shows_what_it_finds_and_what_it_leaves_alone(rule):
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.fix], ids=lambda rule: rule.name)
 def test_a_rule_with_a_fix_shows_it(rule):
     assert any(example.fixed for example in rule.examples)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.check], ids=lambda rule: rule.name)
+def test_a_rules_check_exists(rule):
+    assert callable(check_named(rule.check))

@@ -6,23 +6,19 @@ A check takes a launch and yields a Match for each place where it holds. It look
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Final
 
 from dslint.launches.launch import Launch
 from dslint.rules.checks import (
     batch,
-    launch,
-    offload,
     optimizer,
     precision,
     scheduler,
-    script,
     syntax,
-    trainer,
 )
-from dslint.rules.checks.accelerate import ACCELERATE_CHECKS
+from dslint.rules.checks.offload import OFFLOAD_CHECKS
 from dslint.rules.checks.schema import SCHEMA_CHECKS
-from dslint.rules.checks.training import TRAINING_CHECKS
 from dslint.rules.checks.zero import ZERO_CHECKS
 from dslint.rules.match import Match
 
@@ -30,18 +26,8 @@ Check = Callable[[Launch], Iterable[Match]]
 
 CHECKS: Final[Mapping[str, Check]] = {
     **SCHEMA_CHECKS,
-    **ACCELERATE_CHECKS,
-    **TRAINING_CHECKS,
     **ZERO_CHECKS,
-    "config-missing": launch.config_missing,
-    "deepspeed-takes-no-path": launch.deepspeed_takes_no_path,
-    "unknown-argument": launch.unknown_argument,
-    "local-rank-refused": launch.local_rank_refused,
-    "visible-devices-ignored": launch.visible_devices_ignored,
-    "starters-multiplied": launch.starters_multiplied,
-    "broken-continuation": script.broken_continuation,
-    "trainer-mismatch": trainer.mismatch,
-    "both-formats-in-arguments": trainer.both_formats,
+    **OFFLOAD_CHECKS,
     "syntax-error": syntax.unreadable,
     "not-strict-json": syntax.not_strict_json,
     "not-hjson": syntax.not_hjson,
@@ -63,7 +49,34 @@ CHECKS: Final[Mapping[str, Check]] = {
     "scheduler-parameter-missing": scheduler.missing_parameter,
     "warmup-not-positive": scheduler.warmup_not_positive,
     "learning-rates-at-odds": scheduler.rates_at_odds,
-    "nvme-without-path": offload.nvme_without_path,
     "loss-scale-no-room": precision.no_room,
     "loss-scale-key-in-bf16": precision.loss_scale_key_in_bf16,
 }
+
+# Families that a config alone has no use for, imported when a rule of theirs is first asked.
+LATER: Final = (
+    "dslint.rules.checks.launch:LAUNCH_CHECKS",
+    "dslint.rules.checks.script:SCRIPT_CHECKS",
+    "dslint.rules.checks.trainer:TRAINER_CHECKS",
+    "dslint.rules.checks.accelerate:ACCELERATE_CHECKS",
+    "dslint.rules.checks.training:TRAINING_CHECKS",
+)
+
+
+def check_named(name: str) -> Check:
+    """The check of a name.
+
+    Raises:
+        KeyError: there is no check of this name.
+    """
+    found = CHECKS.get(name)
+    return found if found is not None else later_checks()[name]
+
+
+@cache
+def later_checks() -> dict[str, Check]:
+    found: dict[str, Check] = {}
+    for entry in LATER:
+        module, _, table = entry.partition(":")
+        found.update(getattr(__import__(module, fromlist=(table,)), table))
+    return found

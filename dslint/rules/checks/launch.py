@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from dslint.documents.tree import Place
@@ -211,3 +211,13 @@ def starters_multiplied(launch: Launch) -> Iterator[Match]:
         values={"outer": outer, "inner": inner.name, "tasks": tasks},
         related=related,
     )
+
+
+LAUNCH_CHECKS: Final[Mapping[str, Callable[[Launch], Iterator[Match]]]] = {
+    "config-missing": config_missing,
+    "deepspeed-takes-no-path": deepspeed_takes_no_path,
+    "unknown-argument": unknown_argument,
+    "local-rank-refused": local_rank_refused,
+    "visible-devices-ignored": visible_devices_ignored,
+    "starters-multiplied": starters_multiplied,
+}

@@ -227,7 +227,9 @@ def fix_misplaced(violation: Violation, launch: Launch) -> Fix | None:
         )
     if is_other_format(violation.pointer, places[0]):
         # Moved to the other format's block it would act on a format that is off, or turn into a fault of its own.
-        return Fix("safe", f"remove {key}, which only the other format has", (Change("remove", violation.pointer),))
+        return Fix(
+            "safe", f"remove {key}, which only the other format has", (Change("remove", violation.pointer),)
+        )
     safety: Safety = safety_of(violation) if len(places) == 1 else "unsafe"
     if any(blocked(launch, place) for place in places[:1]):
         return None

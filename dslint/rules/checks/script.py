@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from dslint.documents.tree import Place
@@ -42,3 +42,8 @@ def broken_continuation(launch: Launch) -> Iterator[Match]:
             related=related,
             fix=fix,
         )
+
+
+SCRIPT_CHECKS: Final[Mapping[str, Callable[[Launch], Iterator[Match]]]] = {
+    "broken-continuation": broken_continuation,
+}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 from dslint.documents.tree import UNKNOWN
 from dslint.fixing.fix import Change, Fix
@@ -69,3 +69,9 @@ def both_formats(launch: Launch) -> Iterator[Match]:
 def known(launch: Launch, name: str) -> Argument | None:
     argument = launch.arguments.get(name)
     return None if argument is None or argument.value is UNKNOWN else argument
+
+
+TRAINER_CHECKS: Final[Mapping[str, Callable[[Launch], Iterator[Match]]]] = {
+    "trainer-mismatch": mismatch,
+    "both-formats-in-arguments": both_formats,
+}
