@@ -322,13 +322,14 @@ class Reader:
         sites.sort(key=lambda pair: (start_of(pair[0].node), -(pair[0].node.end_lineno or 0)))
         self._orders = {id(site.node): number for number, (site, _) in enumerate(sites)}
         self._calls = [self.call(site, name) for site, name in sites]
-        framework, framework_place = self.framework()
+        parsers = self.parsers(sites)
+        framework, framework_place = self.framework(classes, parsers)
         return Program(
             source=self._source,
             calls=tuple(self._calls),
             configs=tuple(self.configs()),
             classes=classes,
-            parsers=tuple(self.parsers(sites)),
+            parsers=tuple(parsers),
             command_line=options,
             definitions=self.definitions(),
             imports={name: min(dotted) for name, dotted in self._names.imports.items()},
@@ -716,13 +717,14 @@ class Reader:
                 found.add("program" if explicit else source)
         return frozenset(found)
 
-    def framework(self) -> tuple[Framework | None, Place | None]:
-        """The framework that the program hands its config to; None when several come into question, or
-        none.
-        """
+    def framework(
+        self, classes: Mapping[str, LocalClass], parsers: list[Parser]
+    ) -> tuple[Framework | None, Place | None]:
+        """The framework that the program hands its config to; None when several come into question, or none."""
         first: dict[Framework, Call] = {}
+        others = {parser.call.order for parser in parsers if not may_fill_arguments(parser, classes)}
         for call in self._calls:
-            kind = self.framework_of(call)
+            kind = self.framework_of(call) if call.order not in others else None
             if kind is not None:
                 first.setdefault(kind, call)
         # A Trainer makes its own Accelerator; scripts beside it ask an Accelerator for the process's number.
@@ -756,3 +758,13 @@ class Reader:
             ):
                 return "lightning"
         return None
+
+
+def may_fill_arguments(parser: Parser, classes: Mapping[str, LocalClass]) -> bool:
+    """Whether a dataclass parser fills TrainingArguments: by its classes, or by what these are called."""
+    return parser.classes is None or any(
+        (name in classes and classes[name].family == "transformers.TrainingArguments")
+        or family(name) == "transformers.TrainingArguments"
+        or (name not in classes and "Training" in name.rpartition(".")[2])
+        for name in parser.classes
+    )

@@ -737,9 +737,12 @@ def test_a_parser_that_reads_a_file_too_says_so():
         ("import deepspeed\ndeepspeed.initialize()", "deepspeed"),
         ("import deepspeed\nparser = deepspeed.add_config_arguments(parser)", "deepspeed"),
         ("from transformers import Trainer\nTrainer()  # deepspeed", "transformers"),
+        ("from transformers import HfArgumentParser\nHfArgumentParser(MyTrainingArguments)", "transformers"),
+        ("from transformers import HfArgumentParser\nHfArgumentParser(ScriptArguments)", None),
         (
-            "from transformers import HfArgumentParser as P\nP(A)  # deepspeed, HfArgumentParser(",
-            "transformers",
+            "from accelerate import Accelerator\nfrom transformers import HfArgumentParser\n"
+            "HfArgumentParser(ScriptArguments)\nAccelerator()",
+            "accelerate",
         ),
         ("from accelerate import Accelerator\nAccelerator()", "accelerate"),
         ("import lightning as L\nL.Trainer(strategy='deepspeed_stage_2')", "lightning"),
