@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dslint.documents.script import Command, Hint, Job
+from dslint.documents.shell_arithmetic import compute
 from dslint.documents.shell_conditions import case_truth, decide
 from dslint.documents.shell_expand import Expander
 from dslint.documents.shell_files import changed_files
@@ -275,6 +276,10 @@ class Walker:
                 break
             runs = truth if truth is None or operator == "&&" else not truth
             before, current = current, current.copy()
+            if operator == "||" and skipped:
+                # What stands behind `||` runs after any of those before it that fails.
+                current.become([*skipped, before], str(node.start_byte))
+                skipped = []
             self._maybe += 1
             self.statement(node, frame._replace(scope=current, idle=frame.idle or runs is False))
             self._maybe -= 1
@@ -283,7 +288,7 @@ class Walker:
                 continue
             if runs is None and operator == "||":
                 after, current = current, before.copy()
-                current.become([before, after], str(node.start_byte))
+                current.become([before, after], str(node.end_byte))
             elif runs is None and not succeeds(previous, frame.text):
                 skipped.append(before)
             previous, truth = node, None
@@ -622,7 +627,7 @@ class Walker:
         self.inner(Frame(text, scope, outer, job, idle=frame.idle))
 
     def substitution(self, node: Node, frame: Frame) -> list[Piece] | None:
-        """Walk what stands in `$(…)`; what it prints is known for `cat <<EOF` and a plain `echo`."""
+        """Walk what stands in `$(…)`; what it prints is known for `cat <<EOF`, `echo` and `expr`."""
         inner = frame.apart()
         printed_before = self.writes.printed
         nodes = node.named_children
@@ -647,12 +652,18 @@ class Walker:
         if node.type != "command":
             return None
         prefix, arguments, own = parts_of(node)
-        if not arguments or frame.written(arguments[0]) != "echo" or own or prefix:
+        name = frame.written(arguments[0]) if arguments else ""
+        if name not in ("echo", "expr") or own or prefix:
             return None
         words = expander.words(arguments[1:])
         if any(word.open or word.prefix.startswith("-") for word in words):
             return None
-        return with_blanks(words)
+        if name == "echo":
+            return with_blanks(words)
+        # `expr $NODES \* $GPUS`
+        texts = [word.text for word in words if isinstance(word.text, str)]
+        number = compute(" ".join(texts), lambda _: None) if len(texts) == len(words) else None
+        return [Piece(str(number), ())] if number is not None else None
 
 
 def is_walked(child: Node, loop: Node) -> bool:

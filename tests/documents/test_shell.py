@@ -243,6 +243,11 @@ def test_placeholders_are_unknown():
     ]
 
 
+def test_numbers_are_computed_where_they_are_known():
+    text = "N=2; G=4\ndeepspeed $((N * G)) $(expr $N \\* $G) $(expr $N + $X) $((N * X))\n"
+    assert texts(text) == ["deepspeed", "8", "8", UNKNOWN, UNKNOWN]
+
+
 def test_files_that_a_pattern_names_are_unknown():
     assert words("deepspeed configs/*.json\n")[1].text is UNKNOWN
     assert texts("deepspeed 'configs/*.json'\n") == ["deepspeed", "configs/*.json"]
