@@ -35,6 +35,8 @@ NAMES: Final = frozenset(
         *("compute_dtype", "bnb_4bit_compute_dtype", "precision", "mixed_precision", "data_type"),
     }
 )
+# The Trainer's arguments for Apex's loss scaling.
+FP16_ONLY: Final = ("fp16_opt_level", "fp16_backend")
 # Switches that come in pairs, without the format's name in front.
 SWITCHES: Final = ("", "_full_eval")
 

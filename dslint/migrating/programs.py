@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dslint.documents.editing import CannotEdit
@@ -15,15 +16,13 @@ from dslint.documents.python_editing import (
     rename_keyword,
     set_keyword,
 )
-from dslint.documents.tree import UNKNOWN, Place
+from dslint.documents.tree import UNKNOWN, Place, Source
 from dslint.fixing.fix import Edit
-from dslint.migrating.configs import CLIP
-from dslint.migrating.formats import NAMES, OTHER, SWITCHES, respelled, spellings
+from dslint.migrating.configs import CLIP, listed
+from dslint.migrating.formats import FP16_ONLY, NAMES, OTHER, SWITCHES, respelled, spellings
 from dslint.migrating.moves import CannotMove, Moves, row_of
 
 FAMILY: Final = "transformers.TrainingArguments"
-# Of Apex, and the Trainer's own loss scaling.
-FP16_ONLY: Final = ("fp16_opt_level", "fp16_backend")
 LIGHTNING_SCALE: Final = (
     "loss_scale",
     "initial_scale_power",
@@ -64,8 +63,7 @@ def move_call(moves: Moves, program: Program, call: Call) -> None:
         elif call.name in ("lightning.Trainer", "lightning.Fabric"):
             move_lightning(moves, program, call)
         elif call.name == "lightning.DeepSpeedStrategy" and moves.to == "bf16":
-            for name in LIGHTNING_SCALE:
-                drop(moves, program, call, name)
+            drop(moves, program, call, LIGHTNING_SCALE)
         elif call.name in DTYPE_CALLS:
             move_dtypes(moves, program, call)
     except CannotEdit as error:
@@ -80,8 +78,7 @@ def move_arguments(moves: Moves, program: Program, call: Call) -> None:
     for switch in SWITCHES:
         move_switch(moves, program, call, OTHER[moves.to] + switch, moves.to + switch)
     if moves.to == "bf16":
-        for name in FP16_ONLY:
-            drop(moves, program, call, name)
+        drop(moves, program, call, FP16_ONLY)
 
 
 def move_switch(moves: Moves, program: Program, call: Call, old: str, new: str) -> None:
@@ -106,14 +103,32 @@ def move_switch(moves: Moves, program: Program, call: Call, old: str, new: str) 
     moves.edit(edits, f"{old}=False, {new}=True")
 
 
-def drop(moves: Moves, program: Program, call: Call, name: str) -> None:
-    if name in call.arguments:
-        moves.edit(remove_keyword(program.source, call, name), f"{name} removed, which is for fp16 alone")
+def drop(moves: Moves, program: Program, call: Call, names: Sequence[str]) -> None:
+    source = program.source
+    given = [name for name in names if name in call.arguments]
+    edits = [edit for name in given for edit in remove_keyword(source, call, name)]
+    if edits:
+        text = f"{listed(given)} removed, for fp16 alone"
+        moves.edit(merged(source, sorted(edits, key=lambda edit: edit.start)), text)
 
 
-def move_fields(moves: Moves, program: Program, fields: object) -> None:
+def merged(source: Source, removals: Sequence[Edit]) -> list[Edit]:
+    """Removals of neighbours as one, with the comma that the last of a row leaves before the bracket."""
+    result: list[Edit] = []
+    for edit in removals:
+        if result and edit.start <= result[-1].end:
+            result[-1] = result[-1]._replace(end=max(edit.end, result[-1].end))
+        else:
+            result.append(edit)
+    last = result[-1]
+    comma = re.search(r",[ \t]*\Z", source.text[: last.start])
+    if comma is not None and source.text.startswith(")", last.end):
+        result[-1] = last._replace(start=comma.start())
+    return result
+
+
+def move_fields(moves: Moves, program: Program, fields: Mapping[str, Given]) -> None:
     """`fp16: bool = True` in a class of the program's own that derives from TrainingArguments."""
-    assert isinstance(fields, dict)
     for switch in SWITCHES:
         old, new = OTHER[moves.to] + switch, moves.to + switch
         given, counterpart = fields.get(old), fields.get(new)

@@ -12,7 +12,8 @@ from dslint.documents.tree import UNKNOWN, Place, Unknown
 from dslint.fixing.fix import Edit
 from dslint.launches.commands import LaunchCommand, Option
 from dslint.launches.launch import Launch
-from dslint.migrating.formats import NAMES, OTHER, SWITCHES, respelled, spellings
+from dslint.migrating.configs import CLIP, clips
+from dslint.migrating.formats import FP16_ONLY, NAMES, OTHER, SWITCHES, respelled, spellings
 from dslint.migrating.moves import Moves
 
 TRUE: Final = frozenset({"true", "t", "yes", "y", "1"})
@@ -33,10 +34,15 @@ def move_command(moves: Moves, launch: Launch) -> None:
     for option in command.options:
         if option.name in NAMES:
             move_word(moves, command, option, launch.program)
+        elif option.name in FP16_ONLY and moves.to == "bf16":
+            take_out(moves, command, option)
     for launcher in command.launchers:
         for option in launcher.options.values():
             if launcher.name == "accelerate" and option.name == "mixed_precision":
+                before = len(moves.edits)
                 move_word(moves, command, option, None)
+                if len(moves.edits) > before:
+                    clip(moves, launch, command, option)
     move_overrides(moves, command)
     given = command.environment.get(ENVIRONMENT)
     if given is not None:
@@ -124,11 +130,15 @@ def turn(moves: Moves, command: LaunchCommand, option: Option, on: bool) -> None
 
 
 def take_out(moves: Moves, command: LaunchCommand, option: Option) -> None:
-    word, text = option.word, command.source.text
-    if text[word.start : word.end] != option.flag:
+    """The option goes, with its value where it takes one."""
+    text, start = command.source.text, option.word.start
+    value = option.value if option.name in FP16_ONLY else None
+    end = option.word.end if value is None else value.end
+    wanted = option.flag if value is None else f"{option.flag} {value.text}"
+    if " ".join(text[start:end].replace("=", " ").split()) != wanted:
         moves.leave(place_of(command, option), f"{option.flag} stands among other words")
         return
-    moves.edit([Edit(command.source, *without(text, word.start, word.end), "")], f"{option.flag} removed")
+    moves.edit([Edit(command.source, *without(text, start, end), "")], f"{option.flag} removed")
 
 
 def without(text: str, start: int, end: int) -> tuple[int, int]:
@@ -172,6 +182,17 @@ def move_value(moves: Moves, command: LaunchCommand, value: Word, name: str) -> 
         moves.leave(command.place(value), f"the value of {name} is only known to a run")
     elif (word := respelled(value.text, moves.to)) is not None:
         replace_value(moves, command, value, word, name)
+
+
+def clip(moves: Moves, launch: Launch, command: LaunchCommand, option: Option) -> None:
+    """Clipping comes where Accelerate makes the config of the command's own flags."""
+    config, value = launch.config, option.value
+    made_of_flags = config.dialect == "deepspeed" and config.derived and config.source is command.source
+    if not made_of_flags or value is None or not value.direct or config.root.member("gradient_clipping"):
+        return
+    if not clips(launch.release):
+        text = f"--gradient_clipping {CLIP} added, for DeepSpeed {launch.release.name} clips only when told"
+        moves.edit([Edit(command.source, value.end, value.end, f" --gradient_clipping {CLIP}")], text)
 
 
 def choices_of(program: Program | None, option: Option) -> Sequence[object] | None:

@@ -9,13 +9,12 @@ from dslint.fixing.fix import Change
 from dslint.launches.accelerate import AccelerateConfig
 from dslint.launches.training_yaml import TrainingConfig
 from dslint.migrating.configs import CLIP, State, clips, move_config, switch_state
-from dslint.migrating.formats import NAMES, OTHER, SWITCHES, Format, respelled
+from dslint.migrating.formats import FP16_ONLY, NAMES, OTHER, SWITCHES, Format, respelled
 from dslint.migrating.moves import Moves
 from dslint.releases.release import Release
 
 # Axolotl's old names for its switches.
 OLD_NAMES: Final[dict[Format, str]] = {"fp16": "float16", "bf16": "bfloat16"}
-FP16_ONLY: Final = ("fp16_opt_level", "fp16_backend")
 
 
 def move_accelerate(moves: Moves, accelerate: AccelerateConfig, release: Release) -> None:
