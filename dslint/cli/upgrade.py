@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dslint.cli.check import Job
     from dslint.fixing.mend import Mended
     from dslint.linting import Outcome
-    from dslint.migrating.releases import Default, Upgrade
+    from dslint.migrating.releases import Default, Ignored, Upgrade
     from dslint.releases.pins import Pin
     from dslint.releases.release import Release
     from dslint.rules.finding import Finding
@@ -91,7 +91,9 @@ def command(
             show(mended, workspace)
         else:
             write(mended, workspace)
-            found = compare(before, mended.outcome, target)._replace(defaults=found.defaults, gone=found.gone)
+            found = compare(before, mended.outcome, target)._replace(
+                defaults=found.defaults, gone=found.gone, ignored=found.ignored
+            )
     report = as_json if output_format == "json" else as_text
     click.echo(report(found, before, target), nl=False, err=diff)
     sys.exit(int(found.matters))
@@ -168,6 +170,7 @@ def as_json(found: Upgrade, before: Outcome, target: Release) -> str:
                 "to": target.name,
                 "new": [item(finding) for finding in found.new],
                 "gone": [item(finding) for finding in found.gone],
+                "ignored": [where(each.place) for each in found.ignored],
                 "defaults": [default(each) for each in found.defaults],
                 "pins": [pin(each) for each in found.pins],
             },
@@ -190,6 +193,7 @@ def as_text(found: Upgrade, before: Outcome, target: Release) -> str:
     section(f"Stops at {target.name}", of(lambda finding: finding.severity == "error"))
     section(f"Is ignored or does harm at {target.name}", of(lambda finding: finding.severity == "warning"))
     section(f"Worth knowing at {target.name}", of(lambda finding: finding.severity == "info"))
+    section(f"Is passed over at {target.name}", [ignored_line(each) for each in found.ignored])
     section("Changes its default", [default_line(each) for each in found.defaults])
     section("Goes away", [line for finding in found.gone for line in list(finding_lines(finding))[:1]])
     section("To bump", [pin_line(each, target) for each in found.pins])
@@ -203,6 +207,10 @@ def finding_lines(finding: Finding) -> Iterator[str]:
     if finding.fix is not None:
         option = "--fix" if finding.fix.safety == "safe" else "--fix --unsafe-fixes"
         yield f"  fix: {one_line(finding.fix.message) or 'there is one'} ({option})"
+
+
+def ignored_line(each: Ignored) -> str:
+    return f"{spot(each.place)}: {each.name} is not read by DeepSpeed {each.target.name}, which says nothing"
 
 
 def default_line(each: Default) -> str:
@@ -235,6 +243,7 @@ def closing(found: Upgrade, before: Outcome, target: Release) -> str:
         counted(
             sum(finding.severity == "warning" for finding in found.new), "warning comes", "warnings come"
         ),
+        counted(len(found.ignored), "key is passed over", "keys are passed over"),
         counted(len(found.defaults), "default changes", "defaults change"),
     ]
     return f"{move}: {', '.join(count for count in counts if count)}.\n"

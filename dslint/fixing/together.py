@@ -22,25 +22,25 @@ def write_all(rewrites: Sequence[Rewrite]) -> None:
     Raises:
         Unwritable: one file could not be written; the others are as they were, or the message names those that are not.
     """
-    done: list[Rewrite] = []
+    begun: list[Rewrite] = []
     try:
         for rewrite in rewrites:
+            begun.append(rewrite)
             write(rewrite.path, rewrite.old, rewrite.new)
-            done.append(rewrite)
     except Unwritable as error:
-        stuck = put_back(done)
+        stuck = put_back(begun[:-1])
         end = f"; {', '.join(stuck)} could not be put back" if stuck else "; no file was changed"
         raise Unwritable(f"{error}{end}") from error
     except BaseException:
-        # An interrupt from the keyboard: half a move is worse than none.
-        put_back(done)
+        # An interrupt from the keyboard, maybe just behind a write: half a move is worse than none.
+        put_back(begun)
         raise
 
 
-def put_back(done: Sequence[Rewrite]) -> list[str]:
+def put_back(begun: Sequence[Rewrite]) -> list[str]:
     """Undo the writes, the last first; the paths where that failed."""
     stuck = []
-    for rewrite in reversed(done):
+    for rewrite in reversed(begun):
         try:
             write(rewrite.path, rewrite.new, rewrite.old)
         except Unwritable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dslint.documents.tree import Document, Node, Place, join_pointer
 from dslint.fixing.mend import key
@@ -14,6 +14,7 @@ from dslint.releases.pins import Pin, folders, pins_of, requirement_files
 from dslint.releases.release import Release
 from dslint.releases.schema import Schema, schema_for
 from dslint.releases.specifiers import allows
+from dslint.releases.walk import Violation, walk
 from dslint.rules.evaluate import place_at
 from dslint.rules.finding import LEVEL, Finding
 
@@ -34,29 +35,48 @@ class Default(NamedTuple):
         return (self.place.pointer or "")[1:].replace("/", ".")
 
 
+class Ignored(NamedTuple):
+    """A key that a config gives, that its release reads, and that the target passes over without a word."""
+
+    place: Place
+    target: Release
+
+    @property
+    def name(self) -> str:
+        return (self.place.pointer or "")[1:].replace("/", ".")
+
+
 class Upgrade(NamedTuple):
     """What another release means for some files.
 
-    `new`: findings that come with it; `gone`: those that go; `defaults`: keys whose meaning when absent changes; `pins`: the
-    requirements that do not let it in, or name another version.
+    `new`: findings that come with it; `gone`: those that go; `ignored`: keys that it no longer reads, and no finding tells of;
+    `defaults`: keys whose meaning when absent changes; `pins`: the requirements that do not let it in.
     """
 
     new: list[Finding]
     gone: list[Finding]
+    ignored: list[Ignored]
     defaults: list[Default]
     pins: list[Pin]
 
     @property
     def matters(self) -> bool:
         """Does something break, or run otherwise than before?"""
-        return bool(self.defaults) or any(is_loud(finding) for finding in self.new)
+        return bool(self.defaults or self.ignored) or any(is_loud(finding) for finding in self.new)
 
 
 def compare(before: Outcome, after: Outcome, target: Release) -> Upgrade:
     """Two looks at the same files, at the release that they are for and at the target."""
+    new = without(after.findings, before.findings)
+    told = {(finding.place.source.path, finding.place.pointer) for finding in new}
     return Upgrade(
-        without(after.findings, before.findings),
+        new,
         [finding for finding in without(before.findings, after.findings) if is_loud(finding)],
+        [
+            each
+            for each in newly_ignored(before.launches, target)
+            if (each.place.source.path, each.place.pointer) not in told
+        ],
         list(changed_defaults(before.launches, target)),
         pins_to_bump(before.launches, target),
     )
@@ -79,6 +99,31 @@ def where(finding: Finding) -> Where:
 
 def is_loud(finding: Finding) -> bool:
     return LEVEL[finding.severity] >= LEVEL["warning"]
+
+
+# --- keys
+
+PASSED_OVER: Final = frozenset({"unknown-key", "removed-key", "future-key", "ignored-key", "foreign-key"})
+
+
+def newly_ignored(launches: Iterable[Launch], target: Release) -> Iterator[Ignored]:
+    """Every key that is passed over at the target, and is nothing of the sort at the config's own release."""
+    seen: set[tuple[str, int, str]] = set()
+    for launch in launches:
+        document = launch.config
+        if document.dialect != "deepspeed" or document.root.kind != "object":
+            continue
+        read = {violation.pointer for violation in passed_over(launch, launch.release)}
+        for violation in passed_over(launch, target):
+            one = (os.path.abspath(document.source.path), document.root.start, violation.pointer)
+            if violation.pointer not in read and not violation.refused and one not in seen:
+                seen.add(one)
+                yield Ignored(place_at(document, violation.pointer, "key"), target)
+
+
+def passed_over(launch: Launch, release: Release) -> list[Violation]:
+    found = walk(schema_for(release), launch.config.root)
+    return [violation for violation in found if violation.kind in PASSED_OVER]
 
 
 # --- defaults
