@@ -110,7 +110,7 @@ def bucket_memory(launch: Launch) -> Iterator[Match]:
     stage, elements = stage_of(launch), size(launch, "reduce_bucket_size")
     if stage not in (1, 2, 3) or elements is None or switch(launch, "contiguous_gradients") is False:
         return
-    width = 2 if any(half(launch, block) for block in ("fp16", "bf16")) else 4
+    width = 4 if full_precision(launch) else 2
     # Only what is plainly on counts: stage 3 has one buffer in any case.
     buffers = 2 if stage != 3 and switch(launch, "overlap_comm") else 1
     taken = elements * width * buffers
@@ -127,9 +127,13 @@ def bucket_memory(launch: Launch) -> Iterator[Match]:
         )
 
 
-def half(launch: Launch, block: str) -> bool:
-    found = reach(launch.config.root, (block, "enabled"))
-    return found.node is not None and truth(found.node, found.pointer, launch) is True
+def full_precision(launch: Launch) -> bool:
+    """Is neither half-precision format on, and none left to the framework?"""
+    for block in ("fp16", "bf16"):
+        found = reach(launch.config.root, (block, "enabled"))
+        if found.node is not None and truth(found.node, found.pointer, launch) is not False:
+            return False
+    return not launch.config.root.open
 
 
 def secondary_group(launch: Launch) -> tuple[int, int] | None:
