@@ -1,4 +1,4 @@
-"""Build hook: a wheel carries the rule book and the catalogue of messages compiled, so that a run needs neither YAML nor pydantic.
+"""Build hook: a wheel carries the rule book and the catalogue of messages compiled; a run needs neither YAML nor pydantic.
 
 An editable install carries nothing: a checkout compiles what has changed when it runs. The compiled forms are made in a
 folder of their own, so that a build leaves the source tree as it was.

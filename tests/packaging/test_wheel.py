@@ -10,6 +10,7 @@ import venv
 import zipfile
 
 import pytest
+from source_copy import copy_sources
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +27,11 @@ def build(sources, target, *options):
         capture_output=True, text=True, check=False, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    return copy_sources(tmp_path_factory.mktemp("sources") / "dslint")
 
 
 @pytest.fixture(scope="module")

@@ -41,8 +41,3 @@ def copy_sources(target: Path) -> Path:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name)
     return target
-
-
-@pytest.fixture(scope="session")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_sources(tmp_path_factory.mktemp("sources") / "dslint")
