@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - lines of logs are as long as they are
 """How fast `dslint diagnose` reads a log, and in how much memory: a log of 2 GB is made, read and deleted.
 
     python bench/diagnose.py [--size 2000] [--write]

@@ -58,7 +58,7 @@ def render(
         lines += [*page.first_error(diagnosis), ""]
     for note in diagnosis.notes:
         lines += [*page.labelled("note", note), ""]
-    lines += page.closing(diagnosis, log, has_config)
+    lines += page.closing(diagnosis, log, explained, has_config)
     return "\n".join(without_double_blanks(lines)).rstrip("\n") + "\n"
 
 
@@ -142,13 +142,22 @@ class Page:
         yield from self.labelled(f"line {error.line}", visible(error.text))
         yield from self.labelled("see", f"its traceback, from line {error.begins}.", style="faint")
 
-    def closing(self, diagnosis: Diagnosis, log: str, has_config: bool) -> Iterator[str]:
+    def closing(
+        self, diagnosis: Diagnosis, log: str, explained: Sequence[Explained], has_config: bool
+    ) -> Iterator[str]:
         if not diagnosis.causes:
             yield "Nothing recognised: no message that dslint knows, and no trouble in the numbers."
         elif not has_config and any(cause.pointers for cause in diagnosis.causes):
             config = diagnosis.facts.config or "CONFIG"
             yield self._paint("faint", "With the config at hand, dslint shows the line to change:")
             yield self._paint("faint", f"  dslint diagnose {log if log != STDIN else '-'} {config}")
+        else:
+            command = mending([finding for one in explained for finding in one.findings])
+            if command:
+                yield self._paint(
+                    "bold", "To see what the fixes would change (without --diff they are made):"
+                )
+                yield f"  {command}"
 
     def labelled(self, label: str, text: str, style: str = "") -> Iterator[str]:
         """A label in its column, and a text wrapped beside it."""
@@ -193,6 +202,16 @@ class Page:
                 yield from (f"  {line}" for line in frame(setting, self._paint, self._width).lines[:-1])
         if explained.findings or explained.settings:
             yield ""
+
+
+def mending(findings: Sequence[Finding]) -> str | None:
+    """The command that shows the fixes of findings; None when none of them has one."""
+    fixed = [finding for finding in findings if finding.fix is not None]
+    if not fixed:
+        return None
+    unsafe = any(finding.fix is not None and finding.fix.safety == "unsafe" for finding in fixed)
+    paths = dict.fromkeys(visible(finding.place.source.path) for finding in fixed)
+    return f"dslint --fix{' --unsafe-fixes' if unsafe else ''} --diff {' '.join(paths)}"
 
 
 def setting_line(cause: Cause, explained: Explained | None) -> str:

@@ -54,6 +54,7 @@ def test_with_the_config_it_shows_the_finding_and_its_fix(log, tmp_path):
     assert result.exit_code == 1
     assert "fp16-and-bf16" in result.output
     assert "fix:" in result.output
+    assert "dslint --fix" in result.output
     assert "^" in result.output
 
 

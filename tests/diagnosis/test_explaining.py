@@ -152,6 +152,26 @@ def test_what_the_real_engine_printed_leads_to_the_rule_and_the_pointer(
         assert all(place.source.path == f"{log}.json" for _, place in places)
 
 
+def test_what_the_trainer_compared_is_found_in_the_folder_with_the_script(tmp_path, monkeypatch):
+    (tmp_path / "trainer-mismatch.json").write_bytes((LOGS / "trainer-mismatch.json").read_bytes())
+    (tmp_path / "hf.py").write_text(
+        "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+        "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+        "Trainer(model=model, args=args).train()\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "run.sh").write_text(
+        "#!/bin/bash\ndeepspeed --num_gpus 2 hf.py --output_dir out --per_device_train_batch_size 8 --max_steps 6 "
+        "--deepspeed trainer-mismatch.json\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    explained = explain(diagnosed((LOGS / "trainer-mismatch.log").read_bytes()), ["."])[0]
+    found = {(one.name, one.place.pointer) for one in explained.findings}
+    assert ("trainer-mismatch", "/train_micro_batch_size_per_gpu") in found
+    assert ("trainer-mismatch", "/optimizer/params/lr") in found
+
+
 def test_a_folder_is_linted_whole(tmp_path):
     (tmp_path / "ds_config.json").write_text(TEXT, encoding="utf-8")
     [explained] = explain(diagnosed(BOTH), [str(tmp_path)])
