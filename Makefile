@@ -3,18 +3,28 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SAMPLE := samples/ds_config.json
+FAR := not engine and not frameworks and not matrix and not gpu
 
-.PHONY: try test lint docs gpu clean
+.PHONY: try test lint quick docs engine bench gpu clean
 
 $(BIN)/dslint: pyproject.toml hatch_build.py
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, 10) and sys.exit("dslint needs Python 3.10 or newer; name one: make try PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable .
-	@touch $(BIN)/dslint
+	$(PIP) --editable .
+	@touch $@
 
-$(VENV)/.tested: $(BIN)/dslint pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+$(VENV)/.tested: $(BIN)/dslint
+	$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.documented: $(BIN)/dslint
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.engined: $(VENV)/.tested
+	$(PIP) --editable '.[engine]' transformers accelerate
 	@touch $@
 
 # The sample is bad on purpose, so the linter's exit status of 1 is what should happen.
@@ -29,8 +39,28 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test: lint
-	$(BIN)/python -m pytest -n 2 -m 'not engine and not frameworks and not matrix and not gpu'
+# Everything that needs no engine and no GPU.
+test: lint $(VENV)/.documented
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 -m '$(FAR)'
+
+# What a change needs before it is committed: a minute or two.
+quick: $(VENV)/.tested
+	$(BIN)/python -m pytest -n 2 -m '$(FAR) and not slow'
+
+# The site, in site/: docs/ and a page for every rule.
+docs: $(VENV)/.documented
+	$(BIN)/mkdocs build --strict --quiet
+	@echo 'site/index.html'
+
+# The rules' claims and the frameworks' code, on the real DeepSpeed, which this installs (some GB).
+engine: $(VENV)/.engined
+	DS_ACCELERATOR=cpu $(BIN)/python -m pytest -m 'engine or frameworks'
+
+bench: $(VENV)/.tested
+	@for file in bench/[a-z]*.py; do echo "$$file"; $(BIN)/python -m bench.$$(basename $$file .py) || exit 1; done
+
+gpu: $(VENV)/.engined
+	$(BIN)/python -m bench.gpu.run
 
 clean:
-	rm -rf $(VENV) dist site rules/compiled.json
+	rm -rf $(VENV) dist site rules/compiled.json rules/messages.compiled.json
