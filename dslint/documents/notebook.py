@@ -414,7 +414,7 @@ def document_of(source: Source, file: Snippet) -> Document:
     content = file.content
     document = parse(Source(file.path, content.text))
     problems = tuple(
-        replace(problem, start=content.start(problem.start), end=content.end(problem.end))
+        problem._replace(start=content.start(problem.start), end=content.end(problem.end))
         for problem in document.problems
     )
     root = moved(document.root, content)

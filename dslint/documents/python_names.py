@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, Literal, NamedTuple
 
 Position = tuple[int, int]
 START: Final[Position] = (0, 0)
@@ -610,12 +611,13 @@ class Walk:
                 for value in node.values[1:]:
                     self.expressions(value, scope, Block(block, None, "if"))
                 continue
-            for field in children(kind):
-                value = getattr(node, field, None)
-                if type(value) is list:
-                    stack.extend(value)
-                elif isinstance(value, ast.AST):
-                    stack.append(value)
+            assert node is not None
+            for field in children(type(node)):
+                part: Any = getattr(node, field, None)
+                if type(part) is list:
+                    stack.extend(part)
+                elif isinstance(part, ast.AST):
+                    stack.append(part)
 
     def own_scope(self, node: ast.AST, scope: Scope, block: Block) -> None:
         if isinstance(node, ast.Lambda):
@@ -728,7 +730,7 @@ def is_main_guard(test: ast.expr) -> bool:
     )
 
 
-HANDLERS: Final = {
+HANDLERS: Final[dict[type[ast.AST], Callable[[Walk, Any, Scope, Block], None]]] = {
     ast.Assign: Walk.assign,
     ast.AnnAssign: Walk.annotated,
     ast.AugAssign: Walk.augmented,

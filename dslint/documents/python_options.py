@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from dslint.documents.python_calls import family
+from dslint.documents.python_frames import Frame
 from dslint.documents.python_names import Binding, Scope, Site, start_of
-from dslint.documents.python_values import Frame, Values
+from dslint.documents.python_values import Values
 from dslint.documents.tree import UNKNOWN
 
 GROUPS: Final = frozenset({"add_argument_group", "add_mutually_exclusive_group"})

@@ -10,171 +10,53 @@ change under a condition, a computed key or a hand-over to code that may change 
 from __future__ import annotations
 
 import ast
-import math
-import operator
-import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any, Final
 
-from dslint.documents.python_calls import family
-from dslint.documents.python_names import (
-    Alteration,
-    Binding,
-    Block,
-    Names,
-    Position,
-    Scope,
-    encloses,
-    exclude_each_other,
-    shared_loop,
-    start_of,
-)
+from dslint.documents.python_changes import Changes
+from dslint.documents.python_frames import Bound, Frame, function_called, reaching
+from dslint.documents.python_names import Binding, Names, Position, Scope, start_of
 from dslint.documents.python_offsets import Offsets
+from dslint.documents.python_scalars import (
+    COMPARISONS,
+    CONVERSIONS,
+    PathText,
+    anchored,
+    computed,
+    converted,
+    joined,
+    path_part,
+    type_of,
+)
+from dslint.documents.python_signatures import argument_for, default_for
+from dslint.documents.python_trees import (
+    Loaded,
+    Value,
+    blur,
+    blurred,
+    copied,
+    element_of,
+    same_content,
+    spread,
+    truth_of,
+    weight,
+)
 from dslint.documents.tree import UNKNOWN, Member, Node
 
 MAX_STEPS: Final = 10_000  # of one file; the longest real ones take some 2,000
 MAX_DEPTH: Final = 60
-MAX_BITS: Final = 256
 
 
-class PathText(str):
-    """A path. `anchored`: found from the program's own place (`__file__`), so relative to the working
-    directory here.
-    """
-
-    anchored: bool = False
-
-    def __truediv__(self, other: str) -> PathText:
-        return joined(self, [other])
-
-
-def joined(first: str, rest: list[str]) -> PathText:
-    result = PathText(posixpath.normpath(posixpath.join(first, *rest)))
-    parts = [first, *rest]
-    # What stands before an absolute part is dropped.
-    last = max((i for i, part in enumerate(parts) if part.startswith("/")), default=0)
-    result.anchored = getattr(parts[last], "anchored", False)
-    return result
-
-
-def anchored(text: str, like: str) -> PathText:
-    result = PathText(text)
-    result.anchored = getattr(like, "anchored", False)
-    return result
-
-
-class Override(NamedTuple):
-    """A change in the program to a config that it loaded from a file. `node` is None where a key is
-    removed.
-    """
-
-    path: tuple[str, ...]
-    node: Node | None
-    certain: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """What a program loads from a JSON file: `path` as written, with what the program then changes in it.
-
-    `blurred`: something may have changed anything in it. An empty path is what `attribute` ("args.config") gives.
-    """
-
-    path: str
-    start: int
-    end: int
-    overrides: tuple[Override, ...] = ()
-    blurred: bool = False
-    attribute: str = ""
-
-
-Value = Node | Loaded
-
-
-class Bound(NamedTuple):
-    """The call that a function's body is looked at for."""
-
-    scope: Scope
-    call: ast.Call
-    frame: Frame
-    skip: int  # parameters before the call's first argument: 1 for a method
-
-
-class Frame(NamedTuple):
-    """From where an expression is looked at.
-
-    An object that is put into another one can be changed later under its own name: `observer` is from where
-    the whole is looked at. `shallow`: the object is copied on the way, so that only its inner objects are
-    still shared.
-    """
-
-    scope: Scope
-    block: Block
-    position: Position
-    bound: Bound | None = None
-    depth: int = 0
-    observer: Frame | None = None
-    shallow: bool = False
-
-    def within(self, scope: Scope, block: Block, position: Position, bound: Bound | None = None) -> Frame:
-        """The place of an inner expression, whose object is seen from here."""
-        return Frame(scope, block, position, bound, self.depth, self.observer or self, self.shallow)
-
-
-ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.LShift: operator.lshift,
-}
-COMPARISONS: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-CONVERSIONS: Final[dict[str, Callable[[Any], Any]]] = {"int": int, "float": float, "bool": bool, "str": str}
-
-# Functions that leave what they are given as it is, by their last name.
-# fmt: off
-HARMLESS: Final = frozenset({
-    "print", "pprint", "pformat", "len", "str", "repr", "isinstance", "type", "bool", "id", "format",
-    "sorted", "list", "dict", "tuple", "set", "iter", "enumerate", "zip", "any", "all", "hasattr", "getattr",
-    "min", "max", "dump", "dumps", "safe_dump", "deepcopy", "copy", "info", "debug", "warning", "error",
-    "log", "log_dict", "write", "write_text", "join", "rank_zero_info", "print_rank_0", "log_dist", "DeepSpeedConfig",
-})
-# fmt: on
-# Of these, the ones whose result may hold what they are given.
-SHARING: Final = frozenset(
-    {"dict", "list", "tuple", "set", "iter", "enumerate", "zip", "sorted", "copy", "min", "max"}
-)
 LOADERS: Final = frozenset({"json.load", "hjson.load"})
 TEXT_LOADERS: Final = frozenset({"json.loads", "hjson.loads"})
 WRAPPERS: Final = frozenset({"HfDeepSpeedConfig", "HfTrainerDeepSpeedConfig"})
 
 
-def type_of(value: Any) -> Literal["string", "number", "boolean", "null", "unknown"]:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
-        return "number"
-    return "unknown"
-
-
 class Values:
     """Evaluates the expressions of one file."""
 
-    __slots__ = ("_harmless", "_known", "_offsets", "_steps", "names", "path")
+    __slots__ = ("_changes", "_known", "_offsets", "_steps", "names", "path")
 
     def __init__(self, names: Names, offsets: Offsets, path: str) -> None:
         self.names = names
@@ -184,7 +66,7 @@ class Values:
         # Containers behind names, by use: a change whose new value reads the same name would else be worked
         # out anew for every change after it.
         self._known: dict[tuple[int, Position], Value] = {}
-        self._harmless: dict[int, bool] = {}
+        self._changes = Changes(names, self)
 
     # Nodes.
 
@@ -204,10 +86,14 @@ class Values:
 
     # Expressions.
 
+    def is_spent(self, steps: int) -> bool:
+        """Counts steps of work; whether they are more than one file gets."""
+        self._steps += steps
+        return self._steps > MAX_STEPS
+
     def value(self, node: ast.expr, frame: Frame) -> Value:
         """What an expression gives."""
-        self._steps += 1
-        if self._steps > MAX_STEPS or frame.depth > MAX_DEPTH:
+        if self.is_spent(1) or frame.depth > MAX_DEPTH:
             return self.unknown(node)
         if type(node) is ast.Constant:
             return self.scalar(node.value, node)
@@ -242,7 +128,7 @@ class Values:
         owner = frame.scope.owner(node.id)
         if owner is None:
             return self.unknown(node)
-        binding = self.reaching(owner, node.id, frame)
+        binding = reaching(self.names, owner, node.id, frame)
         if binding is None:
             return self.unknown(node)
         key = (id(node), frame.position)
@@ -254,50 +140,10 @@ class Values:
         if value is None:
             return self.unknown(node)
         if isinstance(value, Loaded) or value.kind in ("object", "array"):
-            value = self.altered(value, node.id, owner, binding, frame)
+            value = self._changes.altered(value, node.id, owner, binding, frame)
             if alone:
                 self._known[key] = copied(value)
         return self.at_use(value, node)
-
-    def reaching(self, owner: Scope, name: str, frame: Frame) -> Binding | None:
-        """The one binding that a use can see, or None when several can."""
-        bindings = owner.bindings[name]
-        if any(binding.scope is not owner for binding in bindings):
-            return None
-        if owner.kind == "module" and self.is_rebound_unseen(bindings):
-            return None
-        if owner is not frame.scope:
-            return bindings[0] if len(bindings) == 1 else None
-        before = [binding for binding in bindings if binding.position <= frame.position]
-        later = [
-            (binding, loop)
-            for binding in bindings
-            if binding.position > frame.position
-            and (loop := shared_loop(binding.block, frame.block)) is not None
-        ]
-        certain = None
-        for binding in before:
-            if encloses(binding.block, frame.block):
-                certain = binding
-        rivals = [
-            binding
-            for binding in before
-            if (certain is None or binding.position > certain.position)
-            and binding is not certain
-            and not exclude_each_other(binding.block, frame.block)
-        ]
-        if certain is None:
-            return rivals[0] if len(rivals) == 1 and not later and not_undone(rivals[0]) else None
-        if rivals or any(not encloses(loop, certain.block) for _, loop in later):
-            return None
-        return certain
-
-    def is_rebound_unseen(self, bindings: list[Binding]) -> bool:
-        """Whether a global variable may get another value by `exec`, `globals()` or a later `import *`."""
-        if all(binding.kind == "definition" for binding in bindings):
-            return False
-        first = bindings[0].position if bindings else (0, 0)
-        return self.names.globals_set or any(star > first for star in self.names.star_positions)
 
     def bound_value(self, binding: Binding, name: str, frame: Frame) -> Value | None:
         if binding.kind == "value" and binding.value is not None:
@@ -375,7 +221,7 @@ class Values:
         if value is None:
             return self.unknown(node)
         if isinstance(value, Loaded) or value.kind in ("object", "array"):
-            value = self.altered(value, f"self.{node.attr}", owner, bindings[0], frame)
+            value = self._changes.altered(value, f"self.{node.attr}", owner, bindings[0], frame)
         return self.at_use(value, node)
 
     def class_attribute(self, node: ast.Attribute, name: str, frame: Frame) -> Value | None:
@@ -385,8 +231,8 @@ class Values:
         if node.attr in self.names.attributes_set or self.names.attributes_set_by_name:
             return None
         owner = frame.scope.owner(name)
-        binding = self.reaching(owner, name, frame) if owner is not None else None
-        if owner is None or binding is None or self.is_handed_on(name, owner, binding, frame):
+        binding = reaching(self.names, owner, name, frame) if owner is not None else None
+        if owner is None or binding is None or self._changes.is_handed_on(name, owner, binding, frame):
             return None
         if binding.kind == "definition" and isinstance(binding.node, ast.ClassDef):
             return self.class_default(binding.node.name, node.attr, frame)
@@ -403,15 +249,6 @@ class Values:
                     keyword.value, Frame(binding.scope, binding.block, start_of(call), None, frame.depth)
                 )
         return self.class_default(call.func.id, node.attr, frame)
-
-    def is_handed_on(self, name: str, owner: Scope, binding: Binding, frame: Frame) -> bool:
-        """Whether code that is not seen may have set attributes of an object."""
-        return any(
-            timing(each, binding, frame) != "no" and not self.is_harmless(each)
-            for scope in self.names.scopes
-            if name in scope.alterations and self.means(name, scope, owner)
-            for each in scope.alterations[name]
-        )
 
     def class_default(self, name: str, attribute: str, frame: Frame) -> Value | None:
         _, scope = self.names.classes[name]
@@ -440,12 +277,12 @@ class Values:
         result = Node("object", start, end)
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
-                self.spread(result, self.value(value, frame._replace(shallow=True)))
+                spread(result, self.value(value, frame._replace(shallow=True)))
                 continue
             name = self.text(key, frame)
             if name is None:
                 # It may be any key: those before it may be overridden.
-                self.blur(result)
+                blur(result)
                 continue
             key_start, key_end = self.span(key)
             result.members.append(Member(name, key_start, key_end, self.node_of(value, frame)))
@@ -456,27 +293,17 @@ class Values:
         value = self.value(node, frame._replace(shallow=False))
         return value if isinstance(value, Node) else self.unknown(node)
 
-    def spread(self, result: Node, value: Value) -> None:
-        """`**value` in a dict: its keys win over those before it."""
-        if isinstance(value, Loaded) or value.kind != "object":
-            self.blur(result)
-            return
-        if value.open:
-            self.blur(result)
-        given = {member.key for member in value.members}
-        result.members = [member for member in result.members if member.key not in given] + value.members
-
     def dict_call(self, node: ast.Call, frame: Frame) -> Value:
         start, end = self.span(node)
         result = Node("object", start, end)
         for argument in node.args:
             if isinstance(argument, ast.Starred):
-                self.blur(result)
+                blur(result)
             else:
-                self.spread(result, self.value(argument, frame._replace(shallow=True)))
+                spread(result, self.value(argument, frame._replace(shallow=True)))
         for keyword in node.keywords:
             if keyword.arg is None:
-                self.spread(result, self.value(keyword.value, frame._replace(shallow=True)))
+                spread(result, self.value(keyword.value, frame._replace(shallow=True)))
             else:
                 key_start, _ = self.span(keyword)
                 result.members = [member for member in result.members if member.key != keyword.arg]
@@ -533,7 +360,7 @@ class Values:
         if isinstance(left, Node) and left.kind == "object":
             start, end = self.span(node)
             result = Node("object", start, end, members=left.members, open=left.open)
-            self.spread(result, right)
+            spread(result, right)
             return result
         return self.unknown(node)
 
@@ -678,7 +505,7 @@ class Values:
         if dotted == "os.path.dirname":
             return self.scalar(path_part(known[0], "parent"), node)
         if dotted == "os.path.basename":
-            return self.scalar(posixpath.basename(known[0]), node)
+            return self.scalar(path_part(known[0], "name"), node)
         return None
 
     def method(self, function: ast.Attribute, node: ast.Call, frame: Frame) -> Value | None:
@@ -720,7 +547,7 @@ class Values:
 
     def returned(self, node: ast.Call, frame: Frame) -> Value | None:
         """What a function of this file gives back, when its body ends in one `return`."""
-        scope, skip = self.function_called(node, frame)
+        scope, skip = function_called(self.names, node, frame.scope)
         if scope is None or not isinstance(scope.node, ast.FunctionDef) or scope.node.decorator_list:
             return None
         if len(scope.returns) != 1:
@@ -730,25 +557,6 @@ class Values:
             return None
         inner = Frame(scope, block, start_of(result), Bound(scope, node, frame, skip), frame.depth)
         return self.value(result, inner)
-
-    def function_called(self, node: ast.Call, frame: Frame) -> tuple[Scope | None, int]:
-        """The function of this file that a call goes to; how many parameters come before its arguments."""
-        function = node.func
-        if isinstance(function, ast.Name):
-            owner = frame.scope.owner(function.id)
-            bindings = owner.bindings[function.id] if owner is not None else []
-            if len(bindings) == 1 and bindings[0].kind == "definition":
-                return self.scope_of(bindings[0].node, function.id), 0
-        elif isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-            owner = frame.scope.enclosing_class()
-            if function.value.id == "self" and owner is not None:
-                bindings = owner.bindings.get(function.attr, [])
-                if len(bindings) == 1 and bindings[0].kind == "definition":
-                    return self.scope_of(bindings[0].node, function.attr), 1
-        return None, 0
-
-    def scope_of(self, node: ast.AST | None, name: str) -> Scope | None:
-        return next((scope for scope in self.names.functions.get(name, ()) if scope.node is node), None)
 
     # Files.
 
@@ -763,7 +571,7 @@ class Values:
             return None
         if isinstance(node, ast.Name):
             owner = frame.scope.owner(node.id)
-            binding = self.reaching(owner, node.id, frame) if owner is not None else None
+            binding = reaching(self.names, owner, node.id, frame) if owner is not None else None
             if binding is not None and isinstance(binding.value, ast.Call):
                 inner = Frame(binding.scope, binding.block, start_of(binding.value), None, frame.depth + 1)
                 return self.opened(binding.value, inner)
@@ -800,428 +608,6 @@ class Values:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id != "self":
             return Loaded("", 0, 0, attribute=f"{node.value.id}.{node.attr}")
         return None
-
-    # Changes.
-
-    def altered(self, value: Value, name: str, owner: Scope, binding: Binding, frame: Frame) -> Value:
-        """An object with everything that happens to it between its binding and its use."""
-        found: list[tuple[Alteration, str]] = []
-        for scope in self.names.scopes:
-            if name in scope.alterations and self.means(name, scope, owner):
-                for each in scope.alterations[name]:
-                    when = timing(each, binding, frame)
-                    if when != "no":
-                        when = self.aimed(each, name, owner, binding, when)
-                    if when != "no":
-                        found.append((each, when))
-        found.sort(key=lambda pair: (pair[0].scope is frame.scope, pair[0].position))
-        for alteration, when in found:
-            self._steps += 1 + weight(value)
-            if self._steps > MAX_STEPS:
-                return unseen(value)
-            value = self.alter(value, alteration, when == "yes", frame)
-        return value
-
-    def aimed(self, change: Alteration, name: str, owner: Scope, binding: Binding, when: str) -> str:
-        """A change goes to the object that its name is bound to there: another one, after the name was
-        bound anew.
-        """
-        if name.startswith("self.") or len(owner.bindings[name]) == 1:
-            return when
-        # In `a = change(a)` the change is over when the name is bound.
-        before = (change.position[0], change.position[1] - 1)
-        seen = self.reaching(owner, name, Frame(change.scope, change.block, before))
-        if seen is None:
-            return "maybe"
-        return when if seen is binding else "no"
-
-    def means(self, name: str, scope: Scope, owner: Scope) -> bool:
-        if name.startswith("self."):
-            return scope.enclosing_class() is owner
-        return scope.owner(name) is owner
-
-    def alter(self, value: Value, change: Alteration, certain: bool, frame: Frame) -> Value:
-        if change.kind == "escape" and self.is_harmless(change):
-            return value
-        bound = frame.bound if change.scope is frame.scope else None
-        # The new value and the keys are looked at from before the change.
-        place = change.value or (change.path[0] if change.path else None)
-        at = start_of(place) if place is not None else change.position
-        if change.kind in ("update", "set", "default") and change.value is not None:
-            at = min(at, change.position)
-        inner = frame.within(change.scope, change.block, at, bound)
-        inner = inner._replace(depth=frame.depth + 1, shallow=change.kind == "update")
-        keys = [self.text(part, inner) for part in change.path]
-        if isinstance(value, Loaded):
-            return self.alter_loaded(value, change, certain, keys, inner)
-        self.alter_node(value, change, certain, keys, inner)
-        return value
-
-    def alter_node(
-        self, root: Node, change: Alteration, certain: bool, keys: list[str | None], inner: Frame
-    ) -> None:
-        if change.kind in ("escape", "update"):
-            target = self.reach(root, keys)
-            if target is None:
-                return
-            if change.kind == "escape":
-                self.blur(target)
-            else:
-                self.update(target, change, certain, inner)
-            return
-        if not keys:
-            self.blur(root)
-            return
-        target = self.reach(root, keys[:-1])
-        if target is None:
-            return
-        key = keys[-1]
-        if key is None or target.kind != "object":
-            self.blur(target)
-        elif change.kind == "remove":
-            self.remove(target, key, certain)
-        elif change.kind != "default" or (target.get(key) is None and not target.open):
-            self.set(target, key, change.path[-1], self.new_value(change, certain, inner))
-        elif target.get(key) is None:
-            self.set(target, key, change.path[-1], self.unknown(change.path[-1]))
-
-    def new_value(self, change: Alteration, certain: bool, inner: Frame) -> Node:
-        if change.value is None:
-            return self.unknown(change.path[-1])
-        return self.node_of(change.value, inner) if certain else self.unknown(change.value)
-
-    def reach(self, root: Node, keys: list[str | None]) -> Node | None:
-        """The node at a path; None when it is unknown already. What lies under a computed key is blurred."""
-        node = root
-        for key in keys:
-            if key is None or node.kind != "object":
-                self.blur(node)
-                return None
-            found = node.get(key)
-            if found is None or found.kind == "unknown":
-                return None
-            node = found
-        return node
-
-    def set(self, target: Node, key: str, place: ast.expr, node: Node) -> None:
-        start, end = self.span(place)
-        target.members = [member for member in target.members if member.key != key]
-        target.members.append(Member(key, start, end, node))
-
-    def remove(self, target: Node, key: str, certain: bool) -> None:
-        if certain:
-            target.members = [member for member in target.members if member.key != key]
-            return
-        for number, member in enumerate(target.members):
-            if member.key == key:
-                target.members[number] = member._replace(node=blurred(member.node))
-
-    def update(self, target: Node, change: Alteration, certain: bool, inner: Frame) -> None:
-        if target.kind != "object":
-            self.blur(target)
-            return
-        value = self.value(change.value, inner) if change.value is not None else None
-        if not isinstance(value, Node) or value.kind != "object":
-            self.blur(target)
-            return
-        if not certain:
-            for member in value.members:
-                member.node.kind, member.node.value = "unknown", UNKNOWN
-                member.node.members, member.node.items = [], []
-        self.spread(target, value)
-
-    def blur(self, node: Node) -> None:
-        """Anything in it may have changed."""
-        if node.kind == "object":
-            node.open = True
-            node.members = [member._replace(node=blurred(member.node)) for member in node.members]
-        else:
-            node.kind, node.value, node.items = "unknown", UNKNOWN, []
-
-    def alter_loaded(
-        self, value: Loaded, change: Alteration, certain: bool, keys: list[str | None], inner: Frame
-    ) -> Loaded:
-        path: list[str] = []
-        for key in keys:
-            if key is None:
-                break
-            path.append(key)
-        whole = len(path) == len(keys)
-        if change.kind == "set" and whole and path:
-            node = self.new_value(change, certain, inner)
-        elif change.kind == "remove" and whole and path and certain:
-            return replace(value, overrides=(*value.overrides, Override(tuple(path), None, True)))
-        elif change.kind == "update" and whole and change.value is not None:
-            return self.update_loaded(value, change, certain, path, inner)
-        else:
-            node = Node("unknown", value.start, value.end, UNKNOWN)
-        if not path:
-            return replace(value, blurred=True)
-        return replace(value, overrides=(*value.overrides, Override(tuple(path), node, certain)))
-
-    def update_loaded(
-        self, value: Loaded, change: Alteration, certain: bool, path: list[str], inner: Frame
-    ) -> Loaded:
-        assert change.value is not None
-        given = self.value(change.value, inner)
-        if not isinstance(given, Node) or given.kind != "object" or given.open:
-            return replace(value, blurred=True)
-        added = tuple(
-            Override((*path, member.key), member.node if certain else blurred(member.node), certain)
-            for member in given.members
-        )
-        return replace(value, overrides=(*value.overrides, *added))
-
-    def is_harmless(self, change: Alteration) -> bool:
-        """Whether handing an object on leaves it as it is, wherever it goes from there."""
-        known = self._harmless.get(id(change))
-        if known is not None:
-            return known
-        seen = {id(change)}
-        todo = [change]
-        while todo:
-            reached = self.leads_to(todo.pop())
-            if reached is None or any(each.kind != "escape" for each in reached):
-                self._harmless[id(change)] = False
-                return False
-            for each in reached:
-                if id(each) not in seen:
-                    seen.add(id(each))
-                    todo.append(each)
-        self._harmless.update(dict.fromkeys(seen, True))
-        return True
-
-    def leads_to(self, change: Alteration) -> list[Alteration] | None:
-        """What happens to an object under the name that it is handed on to; None when that cannot be seen."""
-        if not change.alias:
-            if isinstance(change.node, ast.Call):
-                return self.happens_inside(change)
-            return [] if change.node is None else None
-        if isinstance(change.node, ast.Call) and self.gives_something_new(change.node):
-            return []
-        scopes = self.names.scopes
-        if change.alias.startswith("self."):
-            owner = change.scope.enclosing_class()
-            scopes = [scope for scope in scopes if scope.enclosing_class() is owner]
-        else:
-            own = change.scope.owner(change.alias)
-            scopes = [scope for scope in scopes if scope.owner(change.alias) is own]
-        changes = [each for scope in scopes for each in scope.alterations.get(change.alias, ())]
-        return [each for each in changes if not (change.shallow and is_shallow(each))]
-
-    def gives_something_new(self, call: ast.Call) -> bool:
-        """Whether a call's result holds nothing of the objects that it is given."""
-        dotted = self.names.dotted(call.func)
-        last = call.func.attr if isinstance(call.func, ast.Attribute) else dotted
-        return bool(family(dotted)) or (last in HARMLESS and last not in SHARING)
-
-    def happens_inside(self, change: Alteration) -> list[Alteration] | None:
-        """What a called function does to an argument."""
-        call = change.node
-        assert isinstance(call, ast.Call)
-        function = call.func
-        dotted = self.names.dotted(function)
-        last = function.attr if isinstance(function, ast.Attribute) else dotted.rpartition(".")[2]
-        frame = Frame(change.scope, change.block, start_of(call))
-        scope, skip = self.function_called(call, frame)
-        if scope is None and isinstance(function, ast.Name) and function.id in self.names.classes:
-            scope, skip = self.initializer(function.id), 1
-        if scope is None:
-            return [] if last in HARMLESS or family(dotted) else None
-        if not isinstance(scope.node, ast.FunctionDef) or change.value is None:
-            return None
-        name = parameter_of(scope.node.args, call, change.value, skip)
-        if name is None or any(
-            name in inner.alterations for inner in self.names.scopes if inner.parent is scope
-        ):
-            return None
-        return scope.alterations.get(name, [])
-
-    def initializer(self, name: str) -> Scope | None:
-        _, scope = self.names.classes[name]
-        bindings = scope.bindings.get("__init__", [])
-        return self.scope_of(bindings[0].node, "__init__") if len(bindings) == 1 else None
-
-
-def not_undone(binding: Binding) -> bool:
-    """A binding that need not have happened gives the value all the same: without it there is a NameError."""
-    return binding.kind in ("value", "with", "parameter")
-
-
-def weight(value: Value) -> int:
-    """About how much there is to look at."""
-    if isinstance(value, Loaded):
-        return len(value.overrides) // 4
-    return (len(value.members) + len(value.items)) // 4
-
-
-def unseen(value: Value) -> Value:
-    """An object of which nothing can be told."""
-    return replace(value, blurred=True) if isinstance(value, Loaded) else blurred(value)
-
-
-def copied(value: Value) -> Value:
-    """The same value in a tree of its own; what a file gave is never changed in place."""
-    return value if isinstance(value, Loaded) else copied_node(value)
-
-
-def copied_node(node: Node) -> Node:
-    return replace(
-        node,
-        members=[member._replace(node=copied_node(member.node)) for member in node.members],
-        items=[copied_node(item) for item in node.items],
-    )
-
-
-def blurred(node: Node) -> Node:
-    return Node("unknown", node.start, node.end, UNKNOWN)
-
-
-def element_of(value: Value, key: Any) -> Node | None:
-    if isinstance(value, Loaded):
-        return None
-    if value.kind == "object" and isinstance(key, str):
-        return value.get(key)
-    if value.kind == "array" and isinstance(key, int) and -len(value.items) <= key < len(value.items):
-        return value.items[key]
-    return None
-
-
-def same_content(one: Any, other: Any) -> bool:
-    """Equal, where unknown parts are equal to each other."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same_content(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same_content, one, other))
-    if one is UNKNOWN or other is UNKNOWN:
-        return one is other
-    return bool(one == other) and type(one) is type(other)
-
-
-def truth_of(value: Value) -> bool | None:
-    if isinstance(value, Loaded) or value.kind == "unknown":
-        return None
-    if value.kind == "object":
-        if any(member.node.kind != "unknown" for member in value.members):
-            return True
-        # A member of unknown value need not be there.
-        return None if value.open or value.members else False
-    if value.kind == "array":
-        return bool(value.items)
-    return bool(value.value)
-
-
-def timing(change: Alteration, binding: Binding, frame: Frame) -> Literal["yes", "no", "maybe"]:
-    """Whether a change has happened to the object of `binding` by the time that `frame` looks."""
-    if change.scope is binding.scope and change.position <= binding.position:
-        return "no"
-    if change.scope is frame.scope:
-        if change.position <= frame.position:
-            if exclude_each_other(change.block, frame.block):
-                return "no"
-            return "yes" if encloses(change.block, frame.block) else "maybe"
-        if frame.observer is not None:
-            return "no" if frame.shallow and is_shallow(change) else timing(change, binding, frame.observer)
-        loop = shared_loop(change.block, frame.block)
-        if loop is None or (binding.scope is frame.scope and encloses(loop, binding.block)):
-            return "no"
-        return "maybe"
-    if frame.observer is not None:
-        return "no" if frame.shallow and is_shallow(change) else timing(change, binding, frame.observer)
-    if change.scope is binding.scope and encloses(change.block, binding.block):
-        return "yes"
-    return "maybe"
-
-
-def is_shallow(change: Alteration) -> bool:
-    """A change of an object's own keys, not of the objects in it."""
-    return change.kind != "escape" and len(change.path) + (change.kind == "update") < 2
-
-
-def computed(kind: ast.operator, left: Any, right: Any) -> Any:
-    """Arithmetic on known scalars; UNKNOWN where Python raises, or the result is out of all proportion."""
-    if isinstance(left, PathText) and isinstance(right, str) and isinstance(kind, ast.Div):
-        return left / right
-    if isinstance(left, str) and isinstance(right, str) and isinstance(kind, ast.Add):
-        return anchored(left + right, left) if isinstance(left, PathText) else left + right
-    if not isinstance(left, int | float) or not isinstance(right, int | float):
-        return UNKNOWN
-    if isinstance(kind, ast.Pow):
-        if abs(right) > MAX_BITS or abs(left) > 1e6:
-            return UNKNOWN
-        operation: Callable[[Any, Any], Any] | None = operator.pow
-    else:
-        operation = ARITHMETIC.get(type(kind))
-    if operation is None or (isinstance(kind, ast.LShift) and right > MAX_BITS):
-        return UNKNOWN
-    try:
-        result = operation(left, right)
-    except (ArithmeticError, TypeError, ValueError):
-        return UNKNOWN
-    if isinstance(result, int) and result.bit_length() > 2 * MAX_BITS:
-        return UNKNOWN
-    return result if isinstance(result, int | float) else UNKNOWN
-
-
-def converted(name: str, value: Any) -> Any:
-    try:
-        if name == "str" and isinstance(value, PathText):
-            return value
-        return CONVERSIONS[name](value)
-    except (ValueError, TypeError, OverflowError):
-        return UNKNOWN
-
-
-def path_part(path: str, part: str) -> str:
-    if part == "parent":
-        return anchored(posixpath.dirname(path) or ".", path)
-    name = posixpath.basename(path)
-    return name if part == "name" else posixpath.splitext(name)[0]
-
-
-def argument_for(parameters: ast.arguments, name: str, call: ast.Call, skip: int) -> ast.expr | None:
-    """The expression that a call gives for a parameter, or None."""
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    positional = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
-    if name in positional:
-        index = positional.index(name) - skip
-        before = call.args[: index + 1]
-        if 0 <= index < len(call.args) and not any(isinstance(each, ast.Starred) for each in before):
-            return call.args[index]
-    return None
-
-
-def default_for(parameters: ast.arguments, name: str, call: ast.Call) -> ast.expr | None:
-    """A parameter's default, when the call surely leaves it at that."""
-    if any(keyword.arg is None for keyword in call.keywords):
-        return None
-    if any(isinstance(each, ast.Starred) for each in call.args):
-        return None
-    positional = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
-    if name in positional:
-        index = positional.index(name) - (len(positional) - len(parameters.defaults))
-        return parameters.defaults[index] if index >= 0 else None
-    for each, default in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True):
-        if each.arg == name:
-            return default
-    return None
-
-
-def parameter_of(parameters: ast.arguments, call: ast.Call, value: ast.expr, skip: int) -> str | None:
-    """The parameter that a call's argument goes to."""
-    for keyword in call.keywords:
-        if keyword.value is value:
-            known = [each.arg for each in (*parameters.args, *parameters.kwonlyargs)]
-            return keyword.arg if keyword.arg in known else None
-    positional = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
-    for index, argument in enumerate(call.args):
-        if isinstance(argument, ast.Starred):
-            return None
-        if argument is value:
-            return positional[index + skip] if index + skip < len(positional) else None
-    return None
 
 
 EXPRESSIONS: Final[dict[type[ast.expr], Callable[[Values, Any, Frame], Value]]] = {

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dslint.documents.python import Given
-from dslint.documents.python_values import type_of
+from dslint.documents.python_scalars import type_of
 from dslint.documents.tree import UNKNOWN, Member, Node
 
 Span = tuple[int, int]
