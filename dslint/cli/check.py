@@ -175,9 +175,7 @@ class Job:
         severity = severity_of(finding.code, finding.name, finding.severity, self.settings)
         if severity == finding.severity:
             return finding
-        from dataclasses import replace
-
-        return replace(finding, severity=severity)
+        return finding._replace(severity=severity)
 
     def may_mend(self, finding: Finding) -> bool:
         if finding.fix is None or not fixable(finding.code, finding.name, self.settings):

@@ -45,7 +45,6 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 from dslint.documents.json_reader import HJSON_DEPTH, JSON_DEPTH, MAX_DEPTH, Reader, StopReading
@@ -115,7 +114,7 @@ def _judge_constant(text: str, problem: Problem, refused: bool) -> Problem:
     if refused:
         message += ", and cannot read on"
     kind, refused_by = ("constant", HJSON) if refused else ("read-differently", NONE)
-    return replace(problem, kind=kind, message=message, refused_by=refused_by)
+    return problem._replace(kind=kind, message=message, refused_by=refused_by)
 
 
 def _blamed(reader: Reader, strict: list[Problem]) -> list[Problem]:
@@ -126,7 +125,7 @@ def _blamed(reader: Reader, strict: list[Problem]) -> list[Problem]:
     brackets = {start for start, (_, bracket) in reader.swallowing.items() if bracket}
     guilty = brackets or set(list(reader.swallowing)[:1])
     blamed = [
-        replace(problem, kind="syntax", message=reader.swallowing[problem.start][0], refused_by=BOTH)
+        problem._replace(kind="syntax", message=reader.swallowing[problem.start][0], refused_by=BOTH)
         if problem.start in guilty and problem.kind not in ("comment", "single-quotes")
         else problem
         for problem in problems

@@ -7,7 +7,6 @@ rest.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from dslint.documents.json_scalars import (
@@ -441,7 +440,7 @@ class Reader(Scalars):
         self.in_child = True
         if len(self.problems) > noted:  # on the key, noted before it was known
             here = self.pointer()
-            self.problems[noted:] = [replace(problem, pointer=here) for problem in self.problems[noted:]]
+            self.problems[noted:] = [problem._replace(pointer=here) for problem in self.problems[noted:]]
         pos = self.colon(key, stop, pos) if pos > start else pos
         if pos < 0:
             self.in_child = False

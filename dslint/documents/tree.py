@@ -82,7 +82,7 @@ class Member(NamedTuple):
     node: Node
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
     """A value of the tree. Scalars hold `value`; an unknown node holds UNKNOWN.
 
@@ -123,8 +123,7 @@ class Node:
 Loader = Literal["json", "hjson", "yaml"]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """What a loader would say of the text. `kind` is one of the names below; `refused_by` tells which loaders stop.
 
     Kinds: syntax (no loader reads it), duplicate-key, comment, trailing-comma, quoteless, single-quotes, number-form,
@@ -139,7 +138,8 @@ class Problem:
     refused_by: frozenset[Loader]
 
 
-@dataclass(frozen=True, slots=True)
+# Without the methods that nobody calls: making them costs every cold start.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Document:
     """A tree with where it came from. `derived` trees are made up from another file's keys: no edits by pointer."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from dslint.documents.tree import Source
@@ -34,8 +33,7 @@ class Change(NamedTuple):
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """How to mend a finding. `changes` are for the finding's own document; `edits` for any file.
 
     Safe: the engine does today what it would do after, or it refuses the file today and the intent is plain.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dslint.documents.tree import Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 
@@ -37,7 +39,7 @@ def _read_bytes(path: str | os.PathLike[str], shown: str) -> bytes:
         os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     )
     try:
-        status = Path(path).stat()
+        status = os.stat(path)
         _check(status, shown)
         descriptor = os.open(path, flags)
         with open(descriptor, "rb") as file:
@@ -88,7 +90,7 @@ def write(path: str | os.PathLike[str], old_text: str, new_text: str) -> None:
     """
     shown = os.fspath(path)
     try:
-        target = Path(path).resolve(strict=True)
+        target = resolved(path)
         if _read_bytes(target, shown) != old_text.encode("utf-8"):
             raise Unwritable(f"{shown} was not written: it has changed since it was read")
         if not os.access(target, os.W_OK):
@@ -100,13 +102,21 @@ def write(path: str | os.PathLike[str], old_text: str, new_text: str) -> None:
         raise Unwritable(f"{shown} was not written: {_reason(error)}") from None
 
 
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """The file that a link leads to."""
+    # Imported here: reading needs none of it.
+    from pathlib import Path
+
+    return Path(path).resolve(strict=True)
+
+
 def _replace(target: Path, data: bytes) -> None:
     # Imported here: a run that writes nothing needs no temporary files.
     from tempfile import mkstemp
 
     status = target.stat()
     descriptor, name = mkstemp(prefix=f".{target.name[:100]}.", suffix=".dslint", dir=target.parent)
-    temporary = Path(name)
+    temporary = target.parent / os.path.basename(name)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)

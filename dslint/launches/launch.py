@@ -32,7 +32,7 @@ class Argument(NamedTuple):
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Launch:
     """One config and what it runs with.
 
@@ -59,4 +59,4 @@ class Launch:
     accelerate: AccelerateConfig | None = None
     training: TrainingConfig | None = None
     # What several checks work out from the same launch, kept so that it is worked out once.
-    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    memo: dict[str, Any] = field(default_factory=dict)

@@ -32,7 +32,7 @@ def without_placeholders(document: Document) -> Document:
         if node is not None and node.kind == "string":
             node.kind, node.value = "unknown", UNKNOWN
     marked = set(map(id, found))
-    problems = tuple(replace(p, kind="placeholder") if id(p) in marked else p for p in document.problems)
+    problems = tuple(p._replace(kind="placeholder") if id(p) in marked else p for p in document.problems)
     return replace(document, problems=problems)
 
 

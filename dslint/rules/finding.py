@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from dslint.documents.tree import Document, Place
@@ -23,8 +22,7 @@ class Related(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What dslint reports. `why` is one sentence; `url` leads to the rule's page.
 
     `document` is the config that `fix.changes` are about; None for findings outside of configs.
