@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SAMPLE := samples/ds_config.json
+CONFIGS ?= ../shared/corpus/configs
 FAR := not engine and not frameworks and not matrix and not gpu
 
 .PHONY: try test lint quick docs engine bench gpu clean
@@ -59,8 +60,9 @@ engine: $(VENV)/.engined
 bench: $(VENV)/.tested
 	@for file in bench/[a-z]*.py; do echo "$$file"; $(BIN)/python -m bench.$$(basename $$file .py) || exit 1; done
 
+# CONFIGS is a folder of real configs, each of which is trained for some steps before and after its fixes.
 gpu: $(VENV)/.engined
-	$(BIN)/python -m bench.gpu.run
+	$(BIN)/python -m bench.gpu.run --configs $(CONFIGS) --out bench/results/gpu.jsonl
 
 clean:
 	rm -rf $(VENV) dist site rules/compiled.json rules/messages.compiled.json
