@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "schema": ("dslint.cli.schema", "Print the JSON Schema of a DeepSpeed release."),
     "hardware": ("dslint.cli.hardware", "List the GPU kinds, or detect this machine's."),
     "init": ("dslint.cli.init", "Write a config that is right for a machine."),
+    "validate": ("dslint.cli.validate", "Train a few steps with a config on the real DeepSpeed."),
     "migrate": ("dslint.cli.migrate", "Move a training from fp16 to bf16, or back."),
     "upgrade": ("dslint.cli.upgrade", "What another DeepSpeed release means for these files."),
     "diagnose": ("dslint.cli.diagnose", "Find the cause of a failed run in its log."),

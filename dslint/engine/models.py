@@ -59,7 +59,9 @@ def checked(name: str, made: Any) -> Subject:
 
     model, batch = made if isinstance(made, tuple) and len(made) == 2 else (made, tokens)
     if not isinstance(model, torch.nn.Module) or not callable(batch):
-        raise NoModel(f"--model {name} gives {type(made).__name__}, not a torch module (and a function for its batches)")
+        raise NoModel(
+            f"--model {name} gives {type(made).__name__}, not a torch module (and a function for its batches)"
+        )
     return Subject(model, batch)
 
 
@@ -95,7 +97,7 @@ def tiny_transformer() -> Any:
     from torch import nn
     from torch.nn import functional
 
-    class Layer(nn.Module):
+    class Layer(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.before_attention, self.before_mlp = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
@@ -110,7 +112,7 @@ def tiny_transformer() -> Any:
             hidden = hidden + self.out(seen.transpose(1, 2).reshape(rows, length, WIDTH))
             return hidden + self.down(functional.gelu(self.up(self.before_mlp(hidden))))
 
-    class Transformer(nn.Module):
+    class Transformer(nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.tokens, self.places = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(LENGTH, WIDTH)
@@ -143,7 +145,9 @@ def loss_of(output: Any) -> Any:
     if isinstance(output, tuple | list) and output:
         output = output[0]
     if not isinstance(output, torch.Tensor) or output.numel() != 1:
-        raise NoModel("the model's forward gives no loss: a scalar tensor, alone, as .loss, under \"loss\" or first")
+        raise NoModel(
+            'the model\'s forward gives no loss: a scalar tensor, alone, as .loss, under "loss" or first'
+        )
     return output
 
 

@@ -24,7 +24,11 @@ SAID: Final = 20_000
 PATIENCE: Final = 5.0
 MARK: Final = "DSLINT_TRIAL"
 EXTRA: Final = "pip install 'deepspeed-lint[engine]'"
-NEEDED: Final = {"deepspeed": ("deepspeed", "torch"), "transformers": ("transformers", "accelerate"), "accelerate": ("accelerate",)}
+NEEDED: Final = {
+    "deepspeed": ("deepspeed", "torch"),
+    "transformers": ("transformers", "accelerate"),
+    "accelerate": ("accelerate",),
+}
 
 # Told now and then while a trial runs: the optimizer steps so far, and what it waits for, in words.
 Progress = Callable[[int, str], None]
@@ -100,7 +104,14 @@ def command(trial: Trial, folder: Path, launcher: Launcher) -> list[str]:
     if trial.device == "cpu" and not launcher.spreads:
         ranks = ["--nproc-per-node", str(trial.processes)]
         return [sys.executable, "-m", "torch.distributed.run", "--standalone", *ranks, *worker]
-    return [sys.executable, "-m", "deepspeed.launcher.runner", *passed_on(trial, launcher), "--module", *worker[1:]]
+    return [
+        sys.executable,
+        "-m",
+        "deepspeed.launcher.runner",
+        *passed_on(trial, launcher),
+        "--module",
+        *worker[1:],
+    ]
 
 
 def passed_on(trial: Trial, launcher: Launcher) -> list[str]:
@@ -285,7 +296,9 @@ def outcome(
     if first.finished:
         return "accepted", None
     if late:
-        return "late", EngineError(at, "", f"the time limit of {trial.seconds:g} s was over while {seen(folder)[1]}", step=step)
+        return "late", EngineError(
+            at, "", f"the time limit of {trial.seconds:g} s was over while {seen(folder)[1]}", step=step
+        )
     if not first.machine:
         return "not-run", EngineError("start", "", last_line(said))
     return ("died" if at == "step" else "refused"), EngineError(

@@ -5,15 +5,29 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+from dslint.engine import gauges
 from dslint.engine.effective import effective
 from dslint.engine.recorder import Events, Steps
 from dslint.engine.storm import Storm
 from dslint.engine.trial import Stage, Trial
 
 # Of the time limit, this part may pass in steps; the rest is for the end.
-SHARE: float = 0.8
+SHARE: Final = 0.8
+
+
+LIFTED: Final = (
+    "this CPU has no fp16 arithmetic of its own, and DeepSpeed would refuse it; dslint let it pass and torch's fp16 ran: it "
+    "overflows at 65504 as a GPU's does, but its times say nothing of a GPU"
+)
+
+
+class Device(NamedTuple):
+    """What the ranks run on. `fp16_lifted` says that DeepSpeed would not have let fp16 run on it."""
+
+    name: str
+    fp16_lifted: bool
 
 
 class Session:
@@ -22,11 +36,14 @@ class Session:
     `at` is the stage under way.
     """
 
-    def __init__(self, trial: Trial, events: Events, config: Path, content: Any, storm: Storm, device: str) -> None:
+    def __init__(
+        self, trial: Trial, events: Events, config: Path, content: Any, storm: Storm, device: Device
+    ) -> None:
         self.trial = trial
         self.events = events
         self.config = str(config)
-        self.device = device
+        self.device = device.name
+        self._fp16_lifted = device.fp16_lifted
         self.processes = int(os.environ.get("WORLD_SIZE", "1"))
         self.content = content
         self.storm = storm
@@ -40,6 +57,12 @@ class Session:
         self.at = stage
         self.events.reached(stage)
 
+    def own(self, optimizer: dict[str, Any]) -> dict[str, Any]:
+        """The optimizer that a program hands over because its config names none; told, since the config did not ask for it."""
+        if optimizer:
+            self.events("facts", facts={"own_optimizer": True})
+        return optimizer
+
     def steps_for(self, model: Any) -> Steps:
         """What listens to the steps. Before the engine is made: hooks must be on the parameters before ZeRO's are."""
         self.steps = Steps(self.events, self.storm, self.wanted, self._deadline, model)
@@ -49,6 +72,8 @@ class Session:
         """The engine stands: tell what took effect, and listen in."""
         assert self.steps is not None
         self.events("facts", facts=effective(engine))
+        if self._fp16_lifted and gauges.fp16_enabled(engine):
+            self.events.note(LIFTED)
         self.stage("step")
         self.steps.attach(engine)
 

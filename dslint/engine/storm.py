@@ -48,7 +48,8 @@ def storm_for(stress: Stress | None, length: int | None, config: Any, steps: int
     if stress is None:
         return Storm()
     if stress == "underflow":
-        return Storm(UNDERFLOW, CALM, max(1, steps - CALM) if length is None else length)
+        # From the first step on: after larger gradients Adam's second moment would keep any small one from showing.
+        return Storm(UNDERFLOW, 0, steps if length is None else length)
     if length is None:
         endured = endures(fp16_of(config))
         length = ENDLESS if endured is None else min(endured + 1, MOST)

@@ -190,6 +190,8 @@ def story(events: Iterable[Mapping[str, Any]]) -> Story:
             trouble = event["text"]
         elif kind == "error":
             error = EngineError(**{name: event[name] for name in EngineError._fields})
+        elif kind == "peak":
+            peak = event["memory"]
         elif kind == "end":
-            peak, finished = event["peak_memory"], True
+            finished = True
     return Story(machine, facts, steps, notes, error, trouble, reached, peak, finished, waits)

@@ -63,4 +63,3 @@ def mixed_precision(content: Any) -> str:
 def micro_batch(content: Any) -> int:
     micro = content_at(content, "/train_micro_batch_size_per_gpu")
     return micro if isinstance(micro, int) and micro > 0 else MOST_ROWS
-

@@ -24,7 +24,7 @@ def train(session: Session) -> None:
         model=made.model,
         model_parameters=[parameter for parameter in made.model.parameters() if parameter.requires_grad],
         config=session.config,
-        **loading.own_optimizer(session.config, made.model),
+        **session.own(loading.own_optimizer(session.config, made.model)),
     )
     session.built(engine)
     rows = min(int(engine.train_micro_batch_size_per_gpu()), MOST_ROWS)

@@ -123,4 +123,3 @@ def collate(rows: list[dict[str, Any]]) -> dict[str, Any]:
     import torch
 
     return {name: torch.stack([row[name] for row in rows[:MOST_ROWS]]) for name in rows[0]}
-

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from dslint.engine.models import NoModel
 from dslint.engine.recorder import Events, rank_of
-from dslint.engine.session import Session
+from dslint.engine.session import Device, Session
 from dslint.engine.storm import endures, fp16_of, storm_for
 from dslint.engine.trial import EngineError, Trial
 from dslint.engine.waits import Wait, is_stale, name_of, what_main_waits_for
@@ -63,10 +63,11 @@ def main(arguments: list[str]) -> int:
     except BaseException as error:
         return tell(session, error)
     if session.steps is not None and session.steps.number < session.wanted:
-        events.note(f"the time was enough for {session.steps.number} of {session.wanted} steps; --timeout gives more")
-    if session.steps is not None:
-        events("facts", facts={"gradients": session.steps.gradient_dtype})
-    events("end", peak_memory=peak_memory(device))
+        events.note(
+            f"the time was enough for {session.steps.number} of {session.wanted} steps; --timeout gives more"
+        )
+    measured(session)
+    events("end")
     return 0
 
 
@@ -80,8 +81,8 @@ def loop_of(trial: Trial) -> Any:
     return train
 
 
-def prepare(trial: Trial, events: Events) -> str:
-    """Import the engine, tell the machine, lift what a CPU alone refuses; the device's name.
+def prepare(trial: Trial, events: Events) -> Device:
+    """Import the engine, tell the machine, lift what a CPU alone refuses.
 
     Raises:
         Exception: this machine can't run the trial; the message says why.
@@ -98,9 +99,7 @@ def prepare(trial: Trial, events: Events) -> str:
     if device == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     events("machine", facts=machine(deepspeed, torch, device))
-    if device == "cpu":
-        lift(accelerator, trial, events)
-    return device
+    return Device(device, lift(accelerator) if device == "cpu" else False)
 
 
 def machine(deepspeed: Any, torch: Any, device: str) -> dict[str, Any]:
@@ -121,24 +120,16 @@ def machine(deepspeed: Any, torch: Any, device: str) -> dict[str, Any]:
     return facts
 
 
-def lift(accelerator: Any, trial: Trial, events: Events) -> None:
-    """Lift two limits of a CPU that say nothing of a config made for GPUs."""
+def lift(accelerator: Any) -> bool:
+    """Lift two limits of a CPU that say nothing of a config made for GPUs; was fp16 one of them?"""
     # By its name in sys.modules: as an attribute of deepspeed.comm, torch is torch itself.
     communication: Any = importlib.import_module("deepspeed.comm.torch")
     # Shared-memory communication is a kernel that takes minutes to build; gloo does without.
     communication.build_shm_op = lambda: None
-    if accelerator.is_fp16_supported():
-        return
-    type(accelerator).is_fp16_supported = lambda self: True
-    if wants_fp16(trial):
-        events.note(
-            "this CPU has no fp16 arithmetic of its own, and DeepSpeed would refuse it; dslint let it pass and torch's fp16 "
-            "ran: it overflows at 65504 as a GPU's does, but its times say nothing of a GPU"
-        )
-
-
-def wants_fp16(trial: Trial) -> bool:
-    return "fp16" in trial.text or trial.arguments.get("fp16", "").lower() in ("1", "true")
+    if not accelerator.is_fp16_supported():
+        type(accelerator).is_fp16_supported = lambda self: True
+        return True
+    return False
 
 
 def config_in(folder: Path, trial: Trial) -> tuple[Path, Any]:
@@ -155,15 +146,25 @@ def config_in(folder: Path, trial: Trial) -> tuple[Path, Any]:
     return path, content
 
 
+def measured(session: Session) -> None:
+    """What is known at the end, be it good or bad."""
+    if session.steps is not None:
+        session.events("facts", facts={"gradients": session.steps.gradient_dtype})
+        session.events("peak", memory=peak_memory(session.device))
+
+
 def tell(session: Session, error: BaseException) -> int:
     """An error as an event; what tells of the machine alone is no fault of the config."""
     traceback.print_exc()
+    measured(session)
     text = sentence(error)
     if session.at in ("start", "init") and any(sign in text for sign in MACHINE):
         session.events("trouble", text=text)
         return 2
     session.events.error(
-        EngineError(session.at, type(error).__name__, str(error).strip(), where(error), session.step, rank_of())
+        EngineError(
+            session.at, type(error).__name__, str(error).strip(), where(error), session.step, rank_of()
+        )
     )
     return 1
 
@@ -212,8 +213,11 @@ def watch_over(trial: Trial, events: Events) -> None:
             events("waits", **now._asdict())
             told = now
         if now is not None and now.build is None and is_stale(now.lock):
-            events("trouble", text=f"a build of {name_of(now)} was killed and left its lock, and every run waits for it: "
-                f"delete {now.lock}")
+            events(
+                "trouble",
+                text=f"a build of {name_of(now)} was killed and left its lock, and every run waits for it: "
+                f"delete {now.lock}",
+            )
             break
     os._exit(3)
 
