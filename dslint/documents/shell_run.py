@@ -25,6 +25,7 @@ from dslint.documents.shell_state import moved, read_into, set_options, shift, s
 from dslint.documents.shell_syntax import (
     READERS,
     assigned_names,
+    by_lines,
     case_items,
     if_ways,
     parse,
@@ -272,8 +273,10 @@ class Walker:
         # Whether what stands before succeeds; only told of the first, as what follows may not run at all.
         truth = decide(first, self.expander(frame))
         for operator, node in links:
-            if frame.scope.ended or current.ended:
+            if frame.scope.ended:
                 break
+            if current.ended and not (operator == "||" and skipped):
+                continue
             runs = truth if truth is None or operator == "&&" else not truth
             before, current = current, current.copy()
             if operator == "||" and skipped:
@@ -418,16 +421,39 @@ class Walker:
         prefix, arguments, own = parts_of(node)
         if own:
             redirects = read_redirects(own, self.expander(frame)).and_then(redirects)
+        lines = by_lines(arguments, frame.text)
+        if len(lines) < 2:
+            self.simple(span_of(node), node.has_error, prefix, arguments, redirects, frame)
+            return
+        # In odd places the grammar reads on over the end of a line.
+        for index, line in enumerate(lines):
+            span = line[0].start_byte, line[-1].end_byte
+            own_prefix, own_redirects = (
+                prefix if index == 0 else [],
+                redirects if line is lines[-1] else NOTHING,
+            )
+            self.simple(span, node.has_error, own_prefix, line, own_redirects, frame)
+
+    def simple(
+        self,
+        span: Span,
+        broken: bool,
+        prefix: Sequence[Node],
+        arguments: Sequence[Node],
+        redirects: Redirects,
+        frame: Frame,
+    ) -> None:
+        """A simple command: assignments in front, words, redirects."""
         arguments = [*arguments, *redirects.arguments]
         settings = [found for found in (self.assigned(child, frame) for child in prefix) if found is not None]
         if settings and arguments and prefix[-1].end_byte == arguments[0].start_byte:
             # The grammar parts a value in two (`A='x'\$y`).
             name = settings[-1][0]
-            settings[-1] = (name, unknown(f"{name}@{node.start_byte}"))
+            settings[-1] = (name, unknown(f"{name}@{span[0]}"))
             arguments = arguments[1:]
         words = self.expander(frame).words(arguments)
         if words:
-            self.perform(node, words, arguments, dict(settings), redirects, frame)
+            self.perform(span, broken, words, arguments, dict(settings), redirects, frame)
             return
         for name, value in settings:
             frame.scope.assign(name, value)
@@ -435,14 +461,15 @@ class Walker:
 
     def perform(
         self,
-        node: Node,
+        span: Span,
+        broken: bool,
         words: list[Word],
         arguments: Sequence[Node],
         settings: dict[str, Value],
         redirects: Redirects,
         frame: Frame,
     ) -> None:
-        trail = frame.text.trail(*span_of(node))
+        trail = frame.text.trail(*span)
         start, end = trail[-1] if trail else (words[0].start, words[-1].end)
         command = Command(
             tuple(words),
@@ -450,21 +477,21 @@ class Walker:
             end,
             self.environment(frame.scope, settings),
             redirects.files,
-            node.has_error or any(word.open for word in words),
+            broken or any(word.open for word in words),
             frame.outer,
             frame.job,
             frame.scope.folder,
             idle=frame.idle,
         )
-        if frame.top and words[0].prefix.startswith("-") and self.cut_off(node, command, frame):
+        if frame.top and words[0].prefix.startswith("-") and self.cut_off(span[0], command, frame):
             return
         self.commands.append(command)
         self.writes.note(words, arguments, redirects, frame.text, frame.scope)
         self.effects(command, words, settings, redirects, frame)
 
-    def cut_off(self, node: Node, command: Command, frame: Frame) -> bool:
+    def cut_off(self, first: int, command: Command, frame: Frame) -> bool:
         """Note a command that is the rest of the one before it, whose continuation is broken."""
-        cause = cause_of_cut(frame.text.text, node.start_byte)
+        cause = cause_of_cut(frame.text.text, first)
         if cause is None or not self.commands:
             return False
         kind, start, end = cause

@@ -201,3 +201,17 @@ def case_items(node: Node, text: Text) -> Iterator[tuple[list[str], list[Node]]]
             patterns = [text.text[child.start_byte : child.end_byte] for child in item.children[:closing]]
             bare = [pattern for pattern in patterns if pattern not in ("(", "|")]
             yield bare, list(item.children[closing + 1 :])
+
+
+def by_lines(nodes: Sequence[Node], text: Text) -> list[list[Node]]:
+    """A command's words, parted where a line ends between them without a backslash."""
+    lines: list[list[Node]] = []
+    end = 0
+    for node in nodes:
+        between = text.text[end : node.start_byte]
+        if lines and ("\n" not in between or "\n" not in re.sub(r"\\\r?\n", "", between)):
+            lines[-1].append(node)
+        else:
+            lines.append([node])
+        end = node.end_byte
+    return lines
