@@ -50,7 +50,7 @@ quick: $(VENV)/.tested
 
 # The site, in site/: docs/ and a page for every rule.
 docs: $(VENV)/.documented
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo 'site/index.html'
 
 # The rules' claims and the frameworks' code, on the real DeepSpeed, which this installs (some GB).
