@@ -25,11 +25,11 @@ from dslint.documents.shell_state import moved, read_into, set_options, shift, s
 from dslint.documents.shell_syntax import (
     READERS,
     assigned_names,
-    by_lines,
     case_items,
     if_ways,
     parse,
     parts_of,
+    read_on,
     span_of,
     succeeds,
 )
@@ -142,7 +142,13 @@ class Walker:
             return
         self._depth += 1
         try:
-            self.one_of(node.type, node, frame)
+            cut = read_on(node, frame.text)
+            if cut is None:
+                self.one_of(node.type, node, frame)
+            else:
+                # Read again, in two.
+                for span in ((node.start_byte, cut), (cut, node.end_byte)):
+                    self.read(frame._replace(text=Text(frame.text.pieces(*span), frame.text.flat)))
         finally:
             self._depth -= 1
 
@@ -421,39 +427,16 @@ class Walker:
         prefix, arguments, own = parts_of(node)
         if own:
             redirects = read_redirects(own, self.expander(frame)).and_then(redirects)
-        lines = by_lines(arguments, frame.text)
-        if len(lines) < 2:
-            self.simple(span_of(node), node.has_error, prefix, arguments, redirects, frame)
-            return
-        # In odd places the grammar reads on over the end of a line.
-        for index, line in enumerate(lines):
-            span = line[0].start_byte, line[-1].end_byte
-            own_prefix, own_redirects = (
-                prefix if index == 0 else [],
-                redirects if line is lines[-1] else NOTHING,
-            )
-            self.simple(span, node.has_error, own_prefix, line, own_redirects, frame)
-
-    def simple(
-        self,
-        span: Span,
-        broken: bool,
-        prefix: Sequence[Node],
-        arguments: Sequence[Node],
-        redirects: Redirects,
-        frame: Frame,
-    ) -> None:
-        """A simple command: assignments in front, words, redirects."""
         arguments = [*arguments, *redirects.arguments]
         settings = [found for found in (self.assigned(child, frame) for child in prefix) if found is not None]
         if settings and arguments and prefix[-1].end_byte == arguments[0].start_byte:
             # The grammar parts a value in two (`A='x'\$y`).
             name = settings[-1][0]
-            settings[-1] = (name, unknown(f"{name}@{span[0]}"))
+            settings[-1] = (name, unknown(f"{name}@{node.start_byte}"))
             arguments = arguments[1:]
         words = self.expander(frame).words(arguments)
         if words:
-            self.perform(span, broken, words, arguments, dict(settings), redirects, frame)
+            self.perform(node, words, arguments, dict(settings), redirects, frame)
             return
         for name, value in settings:
             frame.scope.assign(name, value)
@@ -461,15 +444,14 @@ class Walker:
 
     def perform(
         self,
-        span: Span,
-        broken: bool,
+        node: Node,
         words: list[Word],
         arguments: Sequence[Node],
         settings: dict[str, Value],
         redirects: Redirects,
         frame: Frame,
     ) -> None:
-        trail = frame.text.trail(*span)
+        trail = frame.text.trail(*span_of(node))
         start, end = trail[-1] if trail else (words[0].start, words[-1].end)
         command = Command(
             tuple(words),
@@ -477,21 +459,21 @@ class Walker:
             end,
             self.environment(frame.scope, settings),
             redirects.files,
-            broken or any(word.open for word in words),
+            node.has_error or any(word.open for word in words),
             frame.outer,
             frame.job,
             frame.scope.folder,
             idle=frame.idle,
         )
-        if frame.top and words[0].prefix.startswith("-") and self.cut_off(span[0], command, frame):
+        if frame.top and words[0].prefix.startswith("-") and self.cut_off(node, command, frame):
             return
         self.commands.append(command)
         self.writes.note(words, arguments, redirects, frame.text, frame.scope)
         self.effects(command, words, settings, redirects, frame)
 
-    def cut_off(self, first: int, command: Command, frame: Frame) -> bool:
+    def cut_off(self, node: Node, command: Command, frame: Frame) -> bool:
         """Note a command that is the rest of the one before it, whose continuation is broken."""
-        cause = cause_of_cut(frame.text.text, first)
+        cause = cause_of_cut(frame.text.text, node.start_byte)
         if cause is None or not self.commands:
             return False
         kind, start, end = cause

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dslint.documents.shell_words import NAME, Span, Text
@@ -203,15 +204,31 @@ def case_items(node: Node, text: Text) -> Iterator[tuple[list[str], list[Node]]]
             yield bare, list(item.children[closing + 1 :])
 
 
-def by_lines(nodes: Sequence[Node], text: Text) -> list[list[Node]]:
-    """A command's words, parted where a line ends between them without a backslash."""
-    lines: list[list[Node]] = []
-    end = 0
-    for node in nodes:
-        between = text.text[end : node.start_byte]
-        if lines and ("\n" not in between or "\n" not in re.sub(r"\\\r?\n", "", between)):
-            lines[-1].append(node)
-        else:
-            lines.append([node])
-        end = node.end_byte
-    return lines
+def read_on(node: Node, text: Text) -> int | None:
+    """Where the grammar has read on over the end of a line, as it does behind `a | b | c` in some places.
+
+    The offset of the first word that heads a line and is taken for an argument of the command on the line before.
+    """
+    if node.type not in ("command", "pipeline", "list", "redirected_statement"):
+        return None
+    if "\n" not in text.text[node.start_byte : node.end_byte]:
+        return None
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.type == "command":
+            cut = line_end_within(current, text)
+            if cut is not None:
+                return cut
+        elif current.type in ("pipeline", "list", "redirected_statement", "negated_command"):
+            stack.extend(reversed(current.children))
+    return None
+
+
+def line_end_within(command: Node, text: Text) -> int | None:
+    _, arguments, _ = parts_of(command)
+    for word, following in pairwise(arguments):
+        between = text.text[word.end_byte : following.start_byte]
+        if "\n" in between and "\n" in re.sub(r"\\\r?\n", "", between):
+            return following.start_byte
+    return None
