@@ -7,6 +7,7 @@ in which they end. The seconds that the imports take are paid once, and what a r
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -22,6 +23,16 @@ from dslint.engine.verdict import Run, Verdict
 
 JOBS: Final = 2
 SAID: Final = 20_000
+USED: Final = (
+    "comm.torch",
+    "ops.adam",
+    "runtime.bf16_optimizer",
+    "runtime.zero.muon.muon_optimizer",
+    "runtime.zero.stage3",
+    "runtime.superoffload.superoffload_stage3",
+    "module_inject.auto_ep_config",
+)
+"""Modules of deepspeed that building an engine imports."""
 
 
 class Child:
@@ -141,9 +152,15 @@ def warm_up() -> None:
     weight = torch.nn.Parameter(torch.zeros(1))
     torch.optim.AdamW([weight])
     torch.compile(lambda x: x)
-    for name in ("comm.torch", "ops.adam", "runtime.zero.muon.muon_optimizer", "runtime.zero.stage3"):
+    for name in USED:
         with contextlib.suppress(ImportError):
             importlib.import_module(f"{deepspeed.__name__}.{name}")
+    # Asks once which kernels could be built; the answer is kept.
+    with contextlib.suppress(Exception):
+        _ = deepspeed.ops.__compatible_ops__
+    # The children never need to look for garbage among what is there now.
+    gc.collect()
+    gc.freeze()
 
 
 def read_request(line: bytes) -> tuple[int, Run]:
