@@ -13,6 +13,8 @@ from dslint.rules.finding import Related
 from dslint.rules.match import Match
 
 BLOCK: Final = "zero_optimization"
+HPZ: Final = "zero_hpz_partition_size"
+MICS: Final = "mics_shard_size"
 GB: Final = 10**9
 
 # What the optimizer of stage 3 alone is given (DeepSpeedEngine._configure_zero_optimizer), under both of its names.
@@ -136,32 +138,46 @@ def full_precision(launch: Launch) -> bool:
     return not launch.config.root.open
 
 
-def secondary_group(launch: Launch) -> tuple[int, int] | None:
-    """(zero_hpz_partition_size, world size) where both are known, above 1 and at stage 3."""
-    group, world = size(launch, "zero_hpz_partition_size"), launch.world_size
-    if stage_of(launch) != 3 or group is None or world is None or group <= 1 or group != int(group):
+def groups(launch: Launch, key: str) -> tuple[int, int] | None:
+    """(size of a group, GPUs) for a key that parts the GPUs of stage 3 in groups, where both are known."""
+    group, world = size(launch, key), launch.world_size
+    if (
+        stage_of(launch) != 3
+        or group is None
+        or world is None
+        or world < 1
+        or group <= 1
+        or group != int(group)
+    ):
         return None
     return int(group), world
 
 
 def hpz_not_dividing(launch: Launch) -> Iterator[Match]:
     """A secondary partition that does not divide the world (utils/groups.py cuts it to the world size first)."""
-    found = secondary_group(launch)
+    found = groups(launch, HPZ)
     if found is not None and found[1] % min(found):
-        yield hpz_match(launch, found[1])
+        yield group_match(launch, HPZ, found[1])
 
 
 def hpz_whole_world(launch: Launch) -> Iterator[Match]:
     """A secondary partition over all GPUs, which is the first one over again."""
-    found = secondary_group(launch)
+    found = groups(launch, HPZ)
     if found is not None and 1 < found[1] <= found[0]:
-        yield hpz_match(launch, found[1])
+        yield group_match(launch, HPZ, found[1])
 
 
-def hpz_match(launch: Launch, world: int) -> Match:
+def mics_not_dividing(launch: Launch) -> Iterator[Match]:
+    """A MiCS shard that does not divide the world (runtime/zero/mics_utils.py)."""
+    found = groups(launch, MICS)
+    if found is not None and found[1] % found[0]:
+        yield group_match(launch, MICS, found[1])
+
+
+def group_match(launch: Launch, key: str, world: int) -> Match:
     place = launch.origins.get("world_size")
     related = (Related(place, f"{world} GPUs are asked for here"),) if place is not None else ()
-    return Match(f"/{BLOCK}/zero_hpz_partition_size", values={"world": world}, related=related)
+    return Match(f"/{BLOCK}/{key}", values={"world": world}, related=related)
 
 
 ZERO_CHECKS: Final[Mapping[str, Callable[[Launch], Iterator[Match]]]] = {
@@ -170,4 +186,5 @@ ZERO_CHECKS: Final[Mapping[str, Callable[[Launch], Iterator[Match]]]] = {
     "bucket-memory": bucket_memory,
     "hpz-not-dividing": hpz_not_dividing,
     "hpz-whole-world": hpz_whole_world,
+    "mics-not-dividing": mics_not_dividing,
 }
