@@ -1,0 +1,233 @@
+"""How far dslint and the real DeepSpeedConfig agree, on mutated real configs.
+
+    python -m bench.parity --configs DIR [--releases 0.19.8,…] [--sdists DIR] [--python PATH] [--count 10000]
+
+Run with an interpreter that has dslint; `--python` names one that has torch and DeepSpeed's dependencies, `--sdists` a folder of
+unpacked source distributions, deepspeed-X.Y.Z, and without it only the installed release can be asked. What a release answered is
+kept in --out, so a run that was stopped goes on where it was, and after a change of dslint only dslint is asked again.
+
+The world is one process. Errors of rules that show only at `initialize` are counted apart; --sample N takes that many of them,
+for each release, to the real `deepspeed.initialize` on CPU. Exit status 1 when something disagrees.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import random
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from bench.parity.asking import Release
+from bench.parity.judging import Disagreement, Word, disagreement, is_machine, word
+from bench.parity.mutate import Config, Mutator, Variant
+from bench.parity.reducing import smallest
+from dslint.engine.pool import Pool
+from dslint.engine.verdict import Run
+
+RELEASES = "0.14.5,0.15.4,0.16.9,0.17.6,0.18.9,0.19.8"
+REDUCED = 3
+"""Disagreements of one group that are reduced; the others are counted."""
+
+
+class Shown(NamedTuple):
+    """One disagreement in its smallest form."""
+
+    kind: str
+    group: str
+    config: Config
+    verdict: str
+    findings: tuple[str, ...]
+    told: str
+
+
+class Result(NamedTuple):
+    """What came out for one release; `later` counts errors that dslint sees coming at `initialize`."""
+
+    release: str
+    asked: int
+    refused: int
+    machine: int
+    false: int
+    missed: int
+    later: int
+    groups: dict[tuple[str, str], int]
+    shown: list[Shown]
+    sampled: list[tuple[Config, Word, str]]
+
+
+@click.command()
+@click.option(
+    "--configs", type=click.Path(exists=True, path_type=Path), default=Path("../shared/corpus/configs")
+)
+@click.option("--releases", default=RELEASES, show_default=True)
+@click.option("--sdists", type=click.Path(exists=True, path_type=Path), envvar="DSLINT_SDISTS")
+@click.option(
+    "--python", default=sys.executable, envvar="DSLINT_ENGINE_PYTHON", help="Interpreter with torch."
+)
+@click.option("--count", default=10_000, show_default=True)
+@click.option("--seed", default=1, show_default=True)
+@click.option(
+    "--sample", default=0, show_default=True, help="Errors to come that are taken to initialize, a release."
+)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("build/parity"), show_default=True)
+@click.option("--report", type=click.Path(path_type=Path), help="Markdown file for the figures.")
+def main(
+    configs: Path,
+    releases: str,
+    sdists: Path | None,
+    python: str,
+    count: int,
+    seed: int,
+    sample: int,
+    out: Path,
+    report: Path | None,
+) -> None:
+    """dslint held against the real DeepSpeedConfig, on mutated real configs."""
+    out.mkdir(parents=True, exist_ok=True)
+    mutator = Mutator(configs)
+    variants = [mutator.variant(seed, number) for number in range(count)]
+    results = []
+    for name in releases.split(","):
+        sdist = None if sdists is None else sdists.resolve() / f"deepspeed-{name}"
+        with Release(name, python, sdist, out / f"{name}.jsonl") as release:
+            result = compare(release, variants)
+        if sample:
+            result = result._replace(sampled=take_sample(result, python, sdist, sample, seed))
+        results.append(result)
+        click.echo(said(result))
+    if report is not None:
+        report.write_text(markdown(results, count, seed), encoding="utf-8")
+    sys.exit(1 if any(result.false + result.missed for result in results) else 0)
+
+
+def compare(release: Release, variants: Sequence[Variant]) -> Result:
+    with click.progressbar(length=len(variants), label=f"DeepSpeed {release.name}", file=sys.stderr) as bar:
+        verdicts = release.verdicts([variant.config for variant in variants], bar.update)
+    found: dict[tuple[str, str], list[tuple[Variant, Disagreement]]] = defaultdict(list)
+    later: list[tuple[Config, Word, str]] = []
+    with click.progressbar(
+        list(zip(variants, verdicts, strict=True)), label=f"dslint on {release.name}", file=sys.stderr
+    ) as pairs:
+        for variant, verdict in pairs:
+            said_of = word(variant.config, release.name)
+            between = disagreement(verdict, said_of)
+            if between is not None:
+                found[between.kind, between.group].append((variant, between))
+            elif verdict == "ok" and said_of.later:
+                later.append((variant.config, said_of, ""))
+    shown = [reduced(release, *one) for group in found.values() for one in group[:REDUCED]]
+    kinds = Counter(kind for (kind, _), group in found.items() for _ in group)
+    return Result(
+        release.name,
+        len(variants),
+        sum(verdict != "ok" for verdict in verdicts),
+        sum(is_machine(verdict) for verdict in verdicts),
+        kinds["false"],
+        kinds["missed"],
+        len(later),
+        {key: len(group) for key, group in found.items()},
+        shown,
+        later,
+    )
+
+
+def reduced(release: Release, variant: Variant, first: Disagreement) -> Shown:
+    def holds(config: Config) -> bool:
+        between = disagreement(release.verdicts([config])[0], word(config, release.name))
+        return between is not None and (between.kind, between.group) == (first.kind, first.group)
+
+    config = smallest(variant.config, holds)
+    last = disagreement(release.verdicts([config])[0], word(config, release.name)) or first
+    return Shown(last.kind, last.group, config, last.verdict, last.word.findings, variant.told)
+
+
+def take_sample(
+    result: Result, python: str, sdist: Path | None, size: int, seed: int
+) -> list[tuple[Config, Word, str]]:
+    """Some of the errors to come, each with what the real `initialize`, and three steps, say."""
+    chosen = random.Random(seed).sample(result.sampled, min(size, len(result.sampled)))
+    with Pool(sdist, python) as pool:
+        answers = pool.ask([Run(json.dumps(config), "steps", "deepspeed") for config, _, _ in chosen])
+    return [
+        (config, said_of, answer.error or "ok")
+        for (config, said_of, _), answer in zip(chosen, answers, strict=True)
+    ]
+
+
+def agreement(result: Result) -> float:
+    return 100 * (1 - (result.false + result.missed) / max(1, result.asked))
+
+
+def unborne(result: Result) -> list[tuple[Config, Word, str]]:
+    """Of the sample, what the engine ran all the same."""
+    return [one for one in result.sampled if one[2] == "ok"]
+
+
+def said(result: Result) -> str:
+    lines = [
+        f"{result.release}: {result.asked} variants, engine refuses {result.refused}, missed {result.missed}, "
+        f"false errors {result.false}, agreement {agreement(result):.2f} %, for the machine's sake {result.machine}, "
+        f"errors to come at initialize {result.later}"
+    ]
+    for (kind, group), count in sorted(result.groups.items(), key=lambda item: (item[0][0], -item[1])):
+        lines.append(f"  {kind} x{count}: {group}")
+        for one in result.shown:
+            if (one.kind, one.group) == (kind, group):
+                lines += [
+                    f"    {json.dumps(one.config)}",
+                    f"      {one.told}",
+                    f"      engine: {one.verdict[:200]}",
+                ]
+                lines += [f"      dslint: {finding}" for finding in one.findings]
+    tried = [one for one in result.sampled if one[2]]
+    if tried:
+        lines.append(f"  of {len(tried)} errors to come, the engine ran {len(unborne(result))} all the same")
+        lines += [f"    {json.dumps(one[0])}: {one[1].findings}" for one in unborne(result)]
+    return "\n".join(lines)
+
+
+def markdown(results: Sequence[Result], count: int, seed: int) -> str:
+    lines = [
+        "# dslint against the real DeepSpeedConfig",
+        "",
+        f"Made by `python -m bench.parity --count {count} --seed {seed}` on {datetime.date.today():%Y-%m-%d}, {os.cpu_count()} cores, "
+        'DeepSpeed on CPU, as if one process trained. A variant is a real config ("auto" filled with the HF Trainer\'s default '
+        "numbers; what it does not fill is left out) with one or two mutations. Missed: DeepSpeedConfig refuses it and dslint "
+        "tells of no error there. False: DeepSpeedConfig takes it and dslint tells of an error there.",
+        "",
+        "| release | variants | refused by the engine | missed | false errors | agreement | errors to come at initialize |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {r.release} | {r.asked:,} | {r.refused:,} | {r.missed} | {r.false} | {agreement(r):.2f} % | {later(r)} |"
+        for r in results
+    ]
+    lines += ["", "## What still disagrees, in its smallest form", ""]
+    for result in results:
+        for one in result.shown:
+            words = "; ".join(one.findings) or "no error"
+            lines.append(
+                f"- {result.release}, {one.kind} (x{result.groups[one.kind, one.group] if (one.kind, one.group) in result.groups else 1}): "
+                f"`{json.dumps(one.config)}`. Engine: {one.verdict[:160]}. dslint: {words}."
+            )
+    if not any(result.shown for result in results):
+        lines.append("Nothing.")
+    return "\n".join(lines) + "\n"
+
+
+def later(result: Result) -> str:
+    tried: list[Any] = [one for one in result.sampled if one[2]]
+    if not tried:
+        return f"{result.later}"
+    return f"{result.later} ({len(tried) - len(unborne(result))} of {len(tried)} sampled stop)"
+
+
+if __name__ == "__main__":
+    main()
