@@ -14,10 +14,14 @@ def page() -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for each in PROFILES:
-        capability = f" ({each.compute_capability[0]}.{each.compute_capability[1]})" if each.compute_capability else ""
+        capability = (
+            f" ({each.compute_capability[0]}.{each.compute_capability[1]})" if each.compute_capability else ""
+        )
         able = " | ".join(word(value) for value in (each.fp16, each.bf16, each.tf32, each.fp8))
         memory = ", ".join(map(str, each.memory))
-        lines.append(f"| `{each.name}` | {each.title} | {each.architecture}{capability} | {memory} | {able} |")
+        lines.append(
+            f"| `{each.name}` | {each.title} | {each.architecture}{capability} | {memory} | {able} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import click
 
 from dslint.cli.main import COMMANDS, cli
@@ -24,16 +26,23 @@ def section(name: str, command: click.Command, parent: click.Context) -> str:
     context = click.Context(command, info_name=name, parent=parent)
     usage = " ".join(command.collect_usage_pieces(context))
     lines = [f"## dslint {name}", f"```sh\ndslint {name} {usage}\n```", text_of(command)]
-    options = [row(option, context) for option in command.get_params(context) if isinstance(option, click.Option)]
+    options = [
+        row(option, context) for option in command.get_params(context) if isinstance(option, click.Option)
+    ]
     return "\n\n".join([*lines, "| option | |\n|---|---|\n" + "\n".join(options)])
 
 
 def text_of(command: click.Command) -> str:
     # click keeps a paragraph as it is after \b; Markdown has no use for that mark.
-    return (command.help or "").replace("\b\n", "").strip()
+    return inspect.cleandoc(command.help or "").replace("\b\n", "")
 
 
 def row(option: click.Option, context: click.Context) -> str:
     names, told = option.get_help_record(context) or (", ".join(option.opts), "")
     told = told.replace("|", "\\|").replace("<", "&lt;")
-    return f"| <code>{names.replace('|', '&#124;').replace('<', '&lt;')}</code> | {told} |"
+    return f"| <code>{breakable(names)}</code> | {told} |"
+
+
+def breakable(text: str) -> str:
+    """With a place to break the line behind each choice."""
+    return text.replace("<", "&lt;").replace("|", "&#124;<wbr>")

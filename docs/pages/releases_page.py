@@ -26,7 +26,13 @@ def page() -> str:
     entries = {name: dict(keys(schema_of(name))) for name in names}
     rows = [row(new, entries[old], entries[new]) for old, new in zip(names, names[1:], strict=False)]
     details = [detail(new, entries[old], entries[new]) for old, new in zip(names, names[1:], strict=False)]
-    return HEAD + "\n".join(reversed(rows)) + "\n\n" + "\n\n".join(reversed([text for text in details if text])) + "\n"
+    return (
+        HEAD
+        + "\n".join(reversed(rows))
+        + "\n\n"
+        + "\n\n".join(reversed([text for text in details if text]))
+        + "\n"
+    )
 
 
 def schema_of(name: str) -> Mapping[str, Any]:
@@ -54,7 +60,9 @@ def anchor(name: str) -> str:
     return name.replace(".", "")
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[list[str], list[str], list[tuple[str, str, str]]]:
+def differences(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> tuple[list[str], list[str], list[tuple[str, str, str]]]:
     changed = [
         (key, spelled(old[key].get("default", MISSING)), spelled(new[key].get("default", MISSING)))
         for key in new
@@ -83,7 +91,10 @@ def detail(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     if gone:
         lines.append("**Went**\n\n" + "\n".join(f"- `{key}`" for key in gone))
     if changed:
-        lines.append("**Changed default**\n\n" + "\n".join(f"- `{key}`: `{was}` → `{now}`" for key, was, now in changed))
+        lines.append(
+            "**Changed default**\n\n"
+            + "\n".join(f"- `{key}`: `{was}` → `{now}`" for key, was, now in changed)
+        )
     return "\n\n".join(lines)
 
 

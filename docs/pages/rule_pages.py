@@ -90,7 +90,6 @@ LANGUAGES: dict[str, str] = {
     ".toml": "toml",
     ".txt": "text",
 }
-ICONS: dict[str, str] = {"error": "🟥", "warning": "🟧", "info": "🟦"}
 
 
 @cache
@@ -149,11 +148,9 @@ def rows(listed: list[RuleFile]) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def table(entries: Any) -> str:
-    lines = ["| code | rule | | fix |", "|---|---|---|---|"]
+    lines = ["| code | | rule | | fix |", "|---|---|---|---|---|"]
     for code, name, severity, summary, fix in entries:
-        lines.append(
-            f"| {code} | {ICONS[severity]}&nbsp;[{name}]({name}.md) | {escape(summary)} | {fix} |"
-        )
+        lines.append(f"| {code} | {chip(severity)} | [{name}]({name}.md) | {escape(summary)} | {fix} |")
     return "\n".join(lines) + "\n"
 
 
@@ -189,7 +186,11 @@ def front_matter(summary: str) -> str:
 
 
 def badges(code: str, severity: str, family: str) -> str:
-    return f"`{code}` · {ICONS[severity]} {severity} · {family}"
+    return f"`{code}` · {chip(severity)} · {family}"
+
+
+def chip(severity: str) -> str:
+    return f'<span class="severity {severity}">{severity}</span>'
 
 
 def conditions(rule: RuleFile) -> str:
@@ -197,9 +198,15 @@ def conditions(rule: RuleFile) -> str:
     tables = [{**rule.when, **case} for case in rule.any] or [rule.when]
     facts = [
         ("DeepSpeed releases", sorted({str(case.get("$release", "all")) for case in tables})),
-        *((f"`{path}`", sorted({spelled(case[path]) for case in tables if path in case})) for path in fact_paths(tables)),
+        *(
+            (f"`{path}`", sorted({spelled(case[path]) for case in tables if path in case}))
+            for path in fact_paths(tables)
+        ),
     ]
-    lines = [f"- {label}: {', '.join(f'`{value}`' if value != 'all' else 'all' for value in values)}" for label, values in facts]
+    lines = [
+        f"- {label}: {', '.join(f'`{value}`' if value != 'all' else 'all' for value in values)}"
+        for label, values in facts
+    ]
     if rule.check:
         lines.append(f"- found by the check `{rule.check}`, since a table of keys and values can't say it")
     if rule.generic:
@@ -216,7 +223,9 @@ def spelled(test: Any) -> str:
 
 
 def fixes(rule: RuleFile) -> str:
-    lines = [f"- **{fix.safety}**: {' '.join((fix.message or default_message(fix)).split())}" for fix in rule.fixes]
+    lines = [
+        f"- **{fix.safety}**: {' '.join((fix.message or default_message(fix)).split())}" for fix in rule.fixes
+    ]
     if not lines:
         lines = [
             f"- **{finding.fix.safety}**: for example, {finding.fix.message}"
@@ -236,7 +245,9 @@ def example_text(rule: RuleFile, example: Example) -> str:
     parts = [fence(language, f"bad{facts}", bad) + others(example)]
     finding = found_in(rule, example)
     if finding is not None:
-        parts.append(f"!!! quote \"\"\n\n    {finding.severity}[{rule.code}] {rule.name}: {escape(finding.message)}")
+        parts.append(
+            f'!!! quote ""\n\n    {finding.severity}[{rule.code}] {rule.name}: {escape(finding.message)}'
+        )
     if example.fixed is not None:
         parts.append(fence("diff", "fixed", difference(bad, pretty(example.fixed, language))))
     return "\n\n".join(parts)
@@ -244,7 +255,8 @@ def example_text(rule: RuleFile, example: Example) -> str:
 
 def others(example: Example) -> str:
     return "".join(
-        "\n\n" + fence(LANGUAGES.get(Path(name).suffix, "text"), name, text) for name, text in example.files.items()
+        "\n\n" + fence(LANGUAGES.get(Path(name).suffix, "text"), name, text)
+        for name, text in example.files.items()
     )
 
 
@@ -286,7 +298,7 @@ def found_in_text(code: str, example: str) -> Finding | None:
 def fence(language: str, title: str, text: str) -> str:
     # A fence longer than any in the text.
     ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-    return f"{ticks}{language} title=\"{title}\"\n{text.rstrip()}\n{ticks}"
+    return f'{ticks}{language} title="{title}"\n{text.rstrip()}\n{ticks}'
 
 
 def difference(before: str, after: str) -> str:
@@ -337,8 +349,8 @@ def laid_out(value: Any, indent: str) -> str:
 def silencing(name: str) -> str:
     return (
         "## Silencing\n\nIn a comment on the line or the line before: "
-        f"`dslint: ignore[{name}] reason`; in plain JSON, in the object: `\"//dslint\": \"ignore[{name}]\"`; for good: "
-        f"`ignore = [\"{name}\"]` in the [settings](../settings.md)."
+        f'`dslint: ignore[{name}] reason`; in plain JSON, in the object: `"//dslint": "ignore[{name}]"`; for good: '
+        f'`ignore = ["{name}"]` in the [settings](../settings.md).'
     )
 
 
