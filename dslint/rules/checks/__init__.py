@@ -51,6 +51,8 @@ CHECKS: Final[Mapping[str, Check]] = {
     "learning-rates-at-odds": scheduler.rates_at_odds,
     "loss-scale-no-room": precision.no_room,
     "loss-scale-key-in-bf16": precision.loss_scale_key_in_bf16,
+    "loss-scale-window-small": precision.window_small,
+    "loss-scale-static-harmful": precision.static_harmful,
 }
 
 # Families that a config alone has no use for, imported when a rule of theirs is first asked.

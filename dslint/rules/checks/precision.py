@@ -21,6 +21,10 @@ LOSS_SCALE_KEYS: Final = (
 # DeepSpeed's own defaults (runtime/precision_config.py).
 INITIAL_SCALE_POWER: Final = 16
 MIN_LOSS_SCALE: Final = 1
+LOSS_SCALE_WINDOW: Final = 1000
+HYSTERESIS: Final = 2
+
+LARGEST_FP16: Final = 65504
 
 
 def no_room(launch: Launch) -> Iterator[Match]:
@@ -48,3 +52,25 @@ def loss_scale_key_in_bf16(launch: Launch) -> Iterator[Match]:
     for member in () if block.node is None else block.node.members:
         if member.key in LOSS_SCALE_KEYS:
             yield Match(f"{block.pointer}/{member.key}", values={"key": member.key})
+
+
+def window_small(launch: Launch) -> Iterator[Match]:
+    """A window so small that the scale runs into an overflow every few steps."""
+    window = number_at(launch, "loss_scale_window", LOSS_SCALE_WINDOW)
+    hysteresis = number_at(launch, "hysteresis", HYSTERESIS)
+    if window is not None and window >= 1 and hysteresis is not None and hysteresis >= 1:
+        # Up once in `window` good steps, then one bad step for each of the hysteresis and one step between.
+        share = hysteresis / (window + 1 + hysteresis)
+        yield Match("/fp16/loss_scale_window", values={"share": f"{100 * share:.0f} %"})
+
+
+def static_harmful(launch: Launch) -> Iterator[Match]:
+    """A static scale of 1 or below, which scales nothing, or one that gradients overflow under."""
+    scale = number_at(launch, "loss_scale", 0)
+    if scale is None or scale <= 0:
+        return
+    if scale <= 1:
+        harm = "nothing lifts gradients below 6e-8, which are 0 in fp16"
+    else:
+        harm = f"gradients above {LARGEST_FP16 / scale:.1g} overflow, and their steps are skipped for ever"
+    yield Match("/fp16/loss_scale", values={"harm": harm})
