@@ -1,11 +1,11 @@
 """`dslint migrate`: the whole launch to the other format, all files or none."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sample_repository import FILES, read, write
 
 from dslint.cli.check import command as check
 from dslint.cli.migrate import command
@@ -68,7 +68,8 @@ def test_the_move_there_and_back_on_a_v100_lints_clean():
     after = lint("--hardware", "v100")
     assert after.exit_code == 0, after.output
     for name, text in read(Path.cwd()).items():
-        assert "bf16-mixed" not in text and "bfloat16" not in text, name
+        assert "bf16-mixed" not in text, name
+        assert "bfloat16" not in text, name
 
 
 @pytest.mark.parametrize("to", ["bf16", "fp16"])
@@ -337,7 +338,8 @@ def test_options_of_a_script(before, after):
 
 
 def test_a_removed_option_takes_its_row_along():
-    script = "deepspeed t.py --output_dir o --per_device_train_batch_size 2 \\\n    --fp16 \\\n    --bf16 \\\n    --deepspeed auto.json\n"
+    head = "deepspeed t.py --output_dir o --per_device_train_batch_size 2 \\\n"
+    script = head + "    --fp16 \\\n    --bf16 \\\n    --deepspeed auto.json\n"
     after = moved({"run.sh": script, "auto.json": FILES["auto.json"]})["run.sh"]
     assert after == script.replace("    --fp16 \\\n", "")
 
