@@ -68,12 +68,41 @@ def removed(launch: Launch) -> Iterator[Match]:
         return
     last = last_with(name)
     if last is not None:
-        yield Match("/optimizer/type", values={"name": name, "last": last.name})
+        yield Match(
+            "/optimizer/type", values={"name": name, "last": last.name}, fix=uncompressed(launch, name)
+        )
+
+
+# The optimizers whose communication the 1-bit ones compress.
+UNCOMPRESSED: Final[Mapping[str, str]] = {"onebitadam": "Adam", "zerooneadam": "Adam", "onebitlamb": "Lamb"}
+
+
+def uncompressed(launch: Launch, name: str) -> Fix | None:
+    """The optimizer without the compression, and without the parameters that only the compression had."""
+    plain = UNCOMPRESSED.get(name.lower())
+    entry = None if plain is None else optimizers(launch.release).get(plain.lower())
+    params = reach(launch.config.root, ("optimizer", "params")).node
+    if plain is None or entry is None or params is None or params.kind != "object" or params.open:
+        return None
+    gone = [member.key for member in params.members if member.key not in entry["params"]]
+    changes = [Change("set", "/optimizer/type", plain)]
+    changes += [Change("remove", f"/optimizer/params/{key}") for key in gone]
+    dropped = f", and drop {', '.join(gone)}" if gone else ""
+    return Fix("unsafe", f"take {plain}, the same optimizer without compression{dropped}", tuple(changes))
 
 
 def is_ours(launch: Launch) -> bool:
     """Does the program bring an optimizer of its own, so that the engine never looks at this block?"""
-    return launch.memo.get("own_optimizer") is True
+    return is_given(launch, "optimizer")
+
+
+def is_given(launch: Launch, parameter: str) -> bool:
+    """Does the program hand deepspeed.initialize something under this name?"""
+    if launch.program is None:
+        return False
+    calls = launch.program.named("deepspeed.initialize")
+    given = [call.arguments.get(parameter) for call in calls]
+    return any(one is not None and one.value is not None for one in given)
 
 
 def is_known(name: str, release: Release) -> bool:

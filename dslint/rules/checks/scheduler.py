@@ -10,6 +10,7 @@ from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.releases.names import nearest
 from dslint.releases.schema import schedulers
+from dslint.rules.checks.optimizer import is_given
 from dslint.rules.conditions import FILLS_AUTO, as_number, is_auto, reach
 from dslint.rules.match import Match
 
@@ -73,7 +74,7 @@ def unknown(launch: Launch) -> Iterator[Match]:
 
 def brought(launch: Launch) -> bool:
     """Does the program bring a scheduler of its own, so that the engine never builds this one?"""
-    return launch.memo.get("own_scheduler") is True
+    return is_given(launch, "lr_scheduler")
 
 
 def parameter(launch: Launch) -> Iterator[Match]:
