@@ -18,9 +18,6 @@ from dslint.migrating.configs import move_config
 from dslint.releases.pins import forget
 from dslint.releases.release import parse_version
 
-sys.path.insert(0, str(Path(__file__).parent))
-from sample import FILES, read, write
-
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path, monkeypatch):
