@@ -51,6 +51,9 @@ def split_words(_: click.Context, __: click.Parameter, value: Sequence[str]) -> 
 )
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
 @click.option(
+    "--validate", is_flag=True, help="With --fix or --diff: only what the installed DeepSpeed then trains with."
+)
+@click.option(
     "--select", multiple=True, callback=split_words, help="Check only these codes, names or prefixes (DS2)."
 )
 @click.option(
@@ -85,6 +88,7 @@ def command(
     paths: tuple[str, ...],
     fix: bool,
     diff: bool,
+    validate: bool,
     settings_file: str | None,
     isolated: bool,
     stdin_filename: str,
@@ -107,11 +111,14 @@ def command(
     except (SettingsError, NoSuchPath, book.BrokenRule) as error:
         raise Stop(str(error)) from error
     job = Job(settings, context, files, all_rules)
+    if validate and not (fix or diff):
+        raise click.UsageError("--validate goes with --fix or --diff; dslint validate CONFIG runs a config as it is.")
     if fix or diff:
         status = mend_files(
             job,
             workspace,
             write=fix and not diff,
+            validate=validate,
             stdin=paths == ("-",),
             form=Form(output_file, statistics, quiet),
         )
@@ -294,7 +301,9 @@ class Bar:
         self._bar.__exit__(*error)
 
 
-def mend_files(job: Job, workspace: Workspace, *, write: bool, stdin: bool, form: Form) -> int:
+def mend_files(
+    job: Job, workspace: Workspace, *, write: bool, validate: bool, stdin: bool, form: Form
+) -> int:
     """Fix to a fixpoint; write, or show the difference."""
     from dslint.fixing.apply import diff as diff_of
     from dslint.fixing.mend import mend
@@ -303,6 +312,10 @@ def mend_files(job: Job, workspace: Workspace, *, write: bool, stdin: bool, form
 
     before: dict[str, Source] = {}
     mended = mend(workspace, job.lint, job.may_mend)
+    if validate:
+        from dslint.cli.validate import taken_by_engine
+
+        mended = taken_by_engine(mended, workspace, job.lint)
     for path, source in sorted(mended.texts.items()):
         before[path] = workspace.source(path, source.path)
         if not write:

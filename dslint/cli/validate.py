@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,8 +16,12 @@ from dslint.cli.exits import Stop
 
 if TYPE_CHECKING:
     from dslint.engine.running import Launcher
-    from dslint.engine.trial import Trial
+    from dslint.engine.trial import Framework, Trial
     from dslint.engine.validating import Pair
+    from dslint.engine.verdict import Verdict
+    from dslint.fixing.mend import Mended
+    from dslint.linting import Outcome
+    from dslint.workspace import Workspace
 
 STEPS = 20
 
@@ -42,17 +46,13 @@ def pairs_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dic
 @click.option(
     "--num-gpus",
     "processes",
-    default=1,
-    show_default=True,
     type=click.IntRange(1),
-    help="Processes of a node.",
+    help="Processes of a node.  [default: 1, the batch sizes fitted to it]",
 )
 @click.option(
     "--framework",
     type=click.Choice(["deepspeed", "transformers", "accelerate"]),
-    default="deepspeed",
-    show_default=True,
-    help="What hands the config to DeepSpeed; transformers lets the real Trainer fill auto.",
+    help="What hands the config to DeepSpeed; transformers lets the real Trainer fill auto.  [default: by the config]",
 )
 @click.option(
     "--argument",
@@ -127,7 +127,7 @@ def command(
 
 
 def check(asked: dict[str, Any]) -> None:
-    if asked["arguments"] and asked["framework"] != "transformers":
+    if asked["arguments"] and asked["framework"] not in (None, "transformers"):
         raise click.UsageError(
             "--argument gives a TrainingArguments field, and goes with --framework transformers."
         )
@@ -145,6 +145,7 @@ def trial_of(path: str, asked: dict[str, Any]) -> Trial:
     Raises:
         Stop: the file can't be read.
     """
+    from dslint.engine.fitting import Fitted, content_of, fit, framework_for
     from dslint.engine.trial import Trial
     from dslint.fixing.writing import Unreadable, read
 
@@ -152,8 +153,30 @@ def trial_of(path: str, asked: dict[str, Any]) -> Trial:
         text = read(path, path).text
     except Unreadable as error:
         raise Stop(str(error)) from error
-    rest = {name: value for name, value in asked.items() if name != "timeout"}
-    return Trial(text, path, folders=(os.getcwd(),), seconds=asked["timeout"], **rest)
+    framework, notes = asked["framework"], ()
+    if framework is None:
+        framework, notes = framework_for(content_of(text, path))
+    if asked["arguments"] and framework != "transformers":
+        raise Stop(
+            f"--argument gives the Trainer a field, and {path} goes to bare DeepSpeed; add --framework transformers"
+        )
+    fitted = fit(text, path, 1) if asked["processes"] is None else Fitted(text)
+    return Trial(
+        fitted.text,
+        path,
+        framework,
+        asked["steps"],
+        asked["device"],
+        asked["processes"] or 1,
+        asked["model"],
+        asked["stress"],
+        asked["storm"],
+        asked["arguments"],
+        folders=(os.getcwd(),),
+        notes=(*notes, *fitted.notes),
+        original=text if fitted.text != text else None,
+        seconds=asked["timeout"],
+    )
 
 
 def run_all(trials: Sequence[Trial], other: Trial | None, launcher: Launcher) -> list[Pair]:
@@ -211,6 +234,33 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._said:
             click.echo("\r\x1b[2K", nl=False, err=True)
+
+
+def taken_by_engine(mended: Mended, workspace: Workspace, lint: Callable[[Workspace], Outcome]) -> Mended:
+    """For `dslint check --fix --validate`: of the mended files, those that the installed engine trains with.
+
+    Raises:
+        Stop: the engine is not installed, or this machine kept it from running.
+    """
+    from dslint.engine.gate import gate
+    from dslint.engine.running import CannotRun
+    from dslint.engine.validating import accepted
+
+    def judge(text: str, shown: str, framework: Framework) -> Verdict:
+        with Progress(shown) as progress:
+            return accepted(text, framework, shown=shown, progress=progress.show)
+
+    try:
+        with stopping_on_signals():
+            gated = gate(mended, workspace, lint, judge)
+    except CannotRun as error:
+        raise Stop(str(error)) from error
+    for path in gated.unproven:
+        click.echo(
+            f"dslint: {path}: holds no whole DeepSpeed config, so the engine was not asked about its fixes",
+            err=True,
+        )
+    return gated.mended
 
 
 def write(pairs: Sequence[Pair], form: str, report: str | None) -> None:

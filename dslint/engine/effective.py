@@ -24,7 +24,6 @@ def effective(engine: Any) -> dict[str, Any]:
             "processes": engine.world_size,
         },
         "scheduler": lambda: name_of(engine.lr_scheduler),
-        "lr": lambda: engine.get_lr()[0],
     }
     found = facts.read(("offload_optimizer", "offload_param"), engine._config, engine)
     found |= optimizers(engine)

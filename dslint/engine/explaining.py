@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dslint import resources
+from dslint.engine.fitting import content_of, meant_for
 from dslint.engine.trial import EngineError, Record, Trial
 from dslint.rules.finding import Finding
 
@@ -50,12 +51,13 @@ def lint(trial: Trial, machine: Mapping[str, Any]) -> Sequence[Finding]:
     from dslint.hardware.profiles import profile
 
     known = profile(machine["device_name"]) if machine.get("device") == "cuda" else None
+    text = trial.text if trial.original is None else trial.original
     return lint_text(
-        text=trial.text,
+        text=text,
         filename=trial.shown,
         deepspeed_version=machine.get("deepspeed"),
         framework=trial.framework,
-        world_size=trial.processes,
+        world_size=trial.processes if trial.original is None else meant_for(content_of(text)),
         hardware=None if known is None else known.name,
     )
 

@@ -65,6 +65,14 @@ def gradient_norm(engine: Any) -> Any:
     return None if ask is None else ask()
 
 
+def learning_rate(engine: Any) -> float | None:
+    """The first parameter group's learning rate, as the next step will have it."""
+    try:
+        return float(engine.get_lr()[0])
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return None
+
+
 def skipped_steps(engine: Any) -> int:
     return int(getattr(engine, "skipped_steps", 0))
 

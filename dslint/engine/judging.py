@@ -50,6 +50,8 @@ def overflowed(record: Record) -> list[str]:
     storm = [step for step in record.steps if step.stressed]
     skipped = sum(step.skipped for step in storm)
     scales = [step.scale for step in storm if step.scale is not None]
+    if scales and record.ended == "died" and record.facts.get("last_scale") is not None:
+        scales.append(float(record.facts["last_scale"]))
     fell = f", and the loss scale fell from {short(scales[0])} to {short(scales[-1])}" if scales else ""
     said: list[str] = []
     if skipped:

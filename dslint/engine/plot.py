@@ -191,5 +191,6 @@ def cross(series: Series, scale: Scale, last: int) -> Iterator[str]:
     known = [value for _, value in series.points if value is not None and is_drawn(value, scale.axis)]
     x, y = x_of(series.died or last, last), scale.y(known[-1]) if known else HEIGHT / 2
     yield f'<path class="cross" d="M{x - 5:.1f} {y - 5:.1f}l10 10m0-10l-10 10"/>'
-    anchor, shift = ("end", -9) if x > WIDTH / 2 else ("start", 9)
-    yield f'<text class="died" x="{x + shift:.1f}" y="{y - 8:.1f}" text-anchor="{anchor}">died in step {series.died}</text>'
+    anchor, shift = ("end", 5) if x > WIDTH / 2 else ("start", -5)
+    above = max(y - 14, TOP + 10)
+    yield f'<text class="died" x="{x + shift:.1f}" y="{above:.1f}" text-anchor="{anchor}">died in step {series.died}</text>'

@@ -50,15 +50,23 @@ class Steps:
         self._averaged = True
         self._scale: float | None = None
         self._norm: Any = None
+        self._rate: float | None = None
         self._since = time.perf_counter()
+        self._engine: Any = None
 
     def attach(self, engine: Any) -> None:
+        self._engine = engine
         tap(engine, Listener(self._backward, self._before, self._after))
         self._since = time.perf_counter()
 
     @property
     def gradient_dtype(self) -> str | None:
         return self._probe.dtype
+
+    @property
+    def scale(self) -> float | None:
+        """The loss scale now."""
+        return None if self._engine is None else gauges.loss_scale(self._engine)
 
     @property
     def late(self) -> bool:
@@ -76,6 +84,7 @@ class Steps:
 
     def _before(self, engine: Any) -> None:
         self._scale = gauges.loss_scale(engine)
+        self._rate = gauges.learning_rate(engine)
         self._norm = None if hasattr(engine.optimizer, "overflow") else norm_of_plain(engine.module)
 
     def _after(self, engine: Any) -> None:
@@ -96,6 +105,7 @@ class Steps:
             zeros=shares.zeros,
             infinite=shares.infinite,
             stressed=self._storm.over(self.number),
+            lr=self._rate,
         )
         self._losses = []
         self._since = time.perf_counter()

@@ -173,13 +173,21 @@ def series(records: Sequence[Record], name: str) -> list[Series]:
         found.append(
             Series(
                 record.trial.shown,
-                [(step.number, getattr(step, name)) for step in record.steps],
+                [*((step.number, getattr(step, name)) for step in record.steps), *at_death(record, name)],
                 [step.number for step in record.steps if step.skipped],
                 died,
                 stairs=name == "scale",
             )
         )
     return found
+
+
+def at_death(record: Record, name: str) -> list[tuple[int, float]]:
+    """The loss scale under which the step died that no event tells of."""
+    scale, error = record.facts.get("last_scale"), record.error
+    if name != "scale" or scale is None or record.ended != "died" or error is None or error.step is None:
+        return []
+    return [(error.step, float(scale))]
 
 
 def table(records: Sequence[Record]) -> str:

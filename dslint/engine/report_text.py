@@ -121,7 +121,7 @@ def table(record: Record, bars: bool) -> Iterator[tuple[str, str]]:
         yield "precision", precision(facts)
         yield "zero", zero(facts)
         yield from batch(facts)
-        yield "optimizer", optimizer(facts)
+        yield "optimizer", ", ".join([optimizer(facts), *rates(steps), scheduler(facts)])
         yield "clipping", short(facts["clip"]) if facts.get("clip") else "none"
     if steps:
         losses = [step.loss for step in steps]
@@ -164,9 +164,20 @@ def optimizer(facts: Mapping[str, Any]) -> str:
     text = str(facts.get("optimizer")) + (" (the config names none)" if facts.get("own_optimizer") else "")
     if facts.get("wrapper"):
         text += f" in {facts['wrapper']}"
-    if facts.get("lr") is not None:
-        text += f", lr {short(facts['lr'])}"
-    return f"{text}, {facts['scheduler'] or 'no scheduler'}" if "scheduler" in facts else text
+    return text
+
+
+def rates(steps: Sequence[Step]) -> list[str]:
+    found = [step.lr for step in steps if step.lr is not None]
+    if not found:
+        return []
+    return [
+        f"lr {short(found[0])}" if found[0] == found[-1] else f"lr {short(found[0])} -> {short(found[-1])}"
+    ]
+
+
+def scheduler(facts: Mapping[str, Any]) -> str:
+    return str(facts.get("scheduler") or "no scheduler")
 
 
 def scale(steps: Sequence[Step], bars: bool) -> Iterator[tuple[str, str]]:

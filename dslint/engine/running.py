@@ -13,12 +13,12 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from dslint.engine.trial import Ended, EngineError, Record, Story, Trial, story
+from dslint.engine.trial import Ended, EngineError, Record, Story, Trial, config_path, story
 
 SAID: Final = 20_000
 PATIENCE: Final = 5.0
@@ -63,7 +63,7 @@ def run(trial: Trial, launcher: Launcher = Launcher(), progress: Progress | None
     started = time.monotonic()
     with folder_for(launcher) as folder:
         write(folder, trial)
-        late = watch(trial, folder, command(trial, folder, launcher), progress)
+        late = watch(trial, folder, launcher, progress)
         record = read(trial, folder, late)
     return record._replace(seconds=round(time.monotonic() - started, 3))
 
@@ -89,12 +89,10 @@ def folder_for(launcher: Launcher) -> Iterator[Path]:
 
 
 def write(folder: Path, trial: Trial) -> None:
-    from dslint.engine.worker import config_in
-
     (folder / "trial.json").write_text(trial.dumped(), encoding="utf-8")
     (folder / "config").mkdir()
     (folder / "work").mkdir()
-    config_in(folder, trial)[0].write_text(trial.text, encoding="utf-8", newline="")
+    config_path(folder, trial).write_text(trial.text, encoding="utf-8", newline="")
 
 
 def command(trial: Trial, folder: Path, launcher: Launcher) -> list[str]:
@@ -166,28 +164,26 @@ def python_path() -> str:
     return os.pathsep.join([*paths, *(os.path.abspath(path) for path in known.split(os.pathsep) if path)])
 
 
-def watch(trial: Trial, folder: Path, arguments: Sequence[str], progress: Progress | None) -> bool:
+def watch(trial: Trial, folder: Path, launcher: Launcher, progress: Progress | None) -> bool:
     """Run the processes until they end or the time is over, which is what comes back. None of them outlives this call."""
     token = uuid.uuid4().hex
     started = time.time()
     with (folder / "said.txt").open("wb") as said:
         process = subprocess.Popen(
-            arguments,
+            command(trial, folder, launcher),
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=subprocess.STDOUT,
             cwd=folder / "work",
-            env=environment(trial, token, Launcher()),
+            env=environment(trial, token, launcher),
             start_new_session=True,
         )
-        late = False
         try:
-            late = wait(process, trial, folder, progress)
+            return wait(process, trial, folder, progress)
         finally:
             end(process, token)
             if process.returncode != 0:
                 unlock(folder, started)
-    return late
 
 
 def wait(process: subprocess.Popen[bytes], trial: Trial, folder: Path, progress: Progress | None) -> bool:
@@ -274,7 +270,7 @@ def read(trial: Trial, folder: Path, late: bool) -> Record:
         facts=first.facts,
         steps=tuple(first.steps),
         peak_memory=first.peak_memory,
-        notes=tuple(first.notes),
+        notes=(*trial.notes, *first.notes),
         said=said,
     )
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from dslint.engine import gauges
 from dslint.engine.effective import effective
-from dslint.engine.recorder import Events, Steps
+from dslint.engine.recorder import Events, Steps, rank_of
 from dslint.engine.storm import Storm
 from dslint.engine.trial import Stage, Trial
 
@@ -74,6 +74,10 @@ class Session:
         self.events("facts", facts=effective(engine))
         if self._fp16_lifted and gauges.fp16_enabled(engine):
             self.events.note(LIFTED)
+        # The ranks' models are alike; what they learn from is not.
+        import torch
+
+        torch.manual_seed(1 + rank_of())
         self.stage("step")
         self.steps.attach(engine)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 Framework = Literal["deepspeed", "transformers", "accelerate"]
@@ -17,11 +18,13 @@ STEPS: Final = 20
 
 
 class Trial(NamedTuple):
-    """What is asked. `text` is the config as it stands, `shown` its path as people know it.
+    """What is asked.
 
-    `steps` are optimizer steps. `model` is "tiny" or MODULE:FACTORY, looked for in `folders` first. `arguments` are
-    TrainingArguments fields by name, as text. `storm` is the number of steps under stress, None to let the config decide.
-    `seconds` is the time limit; `parent` is the process without which the workers end themselves.
+    `text` is the config, `shown` its path as people know it; `original` is the file's text where the config had to be
+    changed for the trial, and `notes` say what was changed or assumed. `steps` are optimizer steps. `model` is "tiny" or
+    MODULE:FACTORY, looked for in `folders` first. `arguments` are TrainingArguments fields by name, as text. `storm` is the
+    number of steps under stress, None to let the config decide. `seconds` is the time limit; `parent` is the host and the
+    process without which the workers end themselves.
     """
 
     text: str
@@ -35,6 +38,8 @@ class Trial(NamedTuple):
     storm: int | None = None
     arguments: Mapping[str, str] = {}
     folders: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    original: str | None = None
     seconds: float = 300.0
     parent: tuple[str, int] | None = None
 
@@ -43,10 +48,17 @@ class Trial(NamedTuple):
 
     @classmethod
     def loaded(cls, text: str) -> Trial:
-        plain = json.loads(text)
-        parent = plain.pop("parent")
-        folders = tuple(plain.pop("folders"))
-        return cls(**plain, folders=folders, parent=None if parent is None else (parent[0], parent[1]))
+        plain: dict[str, Any] = json.loads(text)
+        # JSON has no tuples.
+        return cls(
+            **{name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
+        )
+
+
+def config_path(folder: Path, trial: Trial) -> Path:
+    """Where the config's text lies for the engine, under its own name; the ending decides how some loaders read it."""
+    path = folder / "config" / Path(trial.shown).name
+    return path if path.suffix in (".json", ".hjson") else path.with_name(path.name + ".json")
 
 
 class Step(NamedTuple):
@@ -54,7 +66,7 @@ class Step(NamedTuple):
 
     `norm` is the gradient's 2-norm before clipping, unscaled, None where the engine does not tell it. `zeros` and
     `infinite` are the shares of gradient elements that were 0, and that were infinite or NaN; None where not counted.
-    `stressed` says that the gradients were made too large or too small on purpose.
+    `stressed` says that the gradients were made too large or too small on purpose. `lr` is the rate that it was taken with.
     """
 
     number: int
@@ -66,6 +78,7 @@ class Step(NamedTuple):
     zeros: float | None = None
     infinite: float | None = None
     stressed: bool = False
+    lr: float | None = None
 
 
 class EngineError(NamedTuple):
@@ -131,7 +144,7 @@ def portable(value: Any) -> Any:
 
 
 def step_of(event: Mapping[str, Any]) -> Step:
-    numbers = {name: finite(event.get(name)) for name in ("scale", "norm", "zeros", "infinite")}
+    numbers = {name: finite(event.get(name)) for name in ("scale", "norm", "zeros", "infinite", "lr")}
     return Step(
         number=int(event["number"]),
         loss=float(event["loss"]),

@@ -65,6 +65,7 @@ def accepted(
     device: Device = "auto",
     processes: int = 1,
     seconds: float = 300.0,
+    progress: Progress | None = None,
 ) -> Verdict:
     """Does the installed engine take a config's text, and train a few steps with it?
 
@@ -76,7 +77,7 @@ def accepted(
         CannotRun: deepspeed or torch is not installed, or this machine, not the config, stood in the way.
     """
     trial = Trial(config_text, shown, framework, steps, device, processes, seconds=seconds)
-    record = run(trial)
+    record = run(trial, progress=progress)
     if record.ended == "not-run":
         raise CannotRun(
             f"{shown} could not be taken to the engine: {record.error.message if record.error else ''}"

@@ -7,7 +7,6 @@ engine raised, 2 when this machine stood in the way.
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import socket
 import sys
@@ -17,11 +16,12 @@ import traceback
 from pathlib import Path
 from typing import Any, Final
 
+from dslint.engine.fitting import content_of
 from dslint.engine.models import NoModel
 from dslint.engine.recorder import Events, rank_of
 from dslint.engine.session import Device, Session
 from dslint.engine.storm import endures, fp16_of, storm_for
-from dslint.engine.trial import EngineError, Trial
+from dslint.engine.trial import EngineError, Trial, config_path, portable
 from dslint.engine.waits import Wait, is_stale, name_of, what_main_waits_for
 
 # Texts of errors that tell of this machine and not of the config.
@@ -51,9 +51,9 @@ def main(arguments: list[str]) -> int:
     except Exception as error:
         events("trouble", text=sentence(error))
         return 2
-    config, content = config_in(folder, trial)
+    content = content_of(trial.text, trial.shown)
     storm = storm_for(trial.stress, trial.storm, content, trial.steps)
-    session = Session(trial, events, config, content, storm, device)
+    session = Session(trial, events, config_path(folder, trial), content, storm, device)
     events("machine", facts={"endures": endures(fp16_of(content)), "storm": storm._asdict()})
     try:
         loop_of(trial)(session)
@@ -132,24 +132,13 @@ def lift(accelerator: Any) -> bool:
     return False
 
 
-def config_in(folder: Path, trial: Trial) -> tuple[Path, Any]:
-    """The config as a file of this run, and its content; None where it does not read, which the engine will tell."""
-    path = folder / "config" / Path(trial.shown).name
-    if path.suffix not in (".json", ".hjson"):
-        path = path.with_suffix(".json")
-    try:
-        import hjson
-
-        content = json.loads(hjson.dumpsJSON(hjson.loads(trial.text)))
-    except Exception:
-        content = None
-    return path, content
-
-
 def measured(session: Session) -> None:
     """What is known at the end, be it good or bad."""
     if session.steps is not None:
-        session.events("facts", facts={"gradients": session.steps.gradient_dtype})
+        session.events(
+            "facts",
+            facts={"gradients": session.steps.gradient_dtype, "last_scale": portable(session.steps.scale)},
+        )
         session.events("peak", memory=peak_memory(session.device))
 
 
