@@ -15,6 +15,7 @@ from dslint.launches.launch import Framework
 from dslint.migrating.formats import OTHER, Format, respelled
 from dslint.releases.release import Release
 from dslint.releases.schema import default_at, property_at, schema_for
+from dslint.releases.walk import is_comment
 
 State = Literal["absent", "on", "off", "auto", "unknown"]
 
@@ -121,7 +122,7 @@ def leave_behind(move: ConfigMove, root: Node, source: str, now: str, target: st
     gone: list[str] = []
     for member in block.members if block is not None else ():
         key, counterpart = member.key, MASTER_WEIGHTS.get(member.key)
-        if key == "enabled" or key not in own or key in known:
+        if key == "enabled" or key in known or (key not in own and (now != target or is_comment(key))):
             continue
         if now == target and counterpart in known:
             move.changes.append(Change("rename", f"/{now}/{key}", counterpart))

@@ -268,6 +268,10 @@ def config_after(text, to="bf16", release="0.18.9", framework=None):
             {"bf16": {"enabled": True, "bf16_master_weights_and_grads": True}, "gradient_clipping": 1},
         ),
         (
+            '{"fp16": {"enabled": true, "opt_level": "O2"}, "gradient_clipping": 1}',
+            {"bf16": {"enabled": True}, "gradient_clipping": 1},
+        ),
+        (
             '{"fp16": {"enabled": true, "loss_scale": 0}, "bfloat16": {"enabled": false}, "gradient_clipping": 1}',
             {"fp16": {"enabled": False}, "bfloat16": {"enabled": True}, "gradient_clipping": 1},
         ),
