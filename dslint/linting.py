@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
-from dslint.documents.tree import Document, Place, Source
+from dslint.documents.tree import Dialect, Document, Place, Source
 from dslint.fixing.writing import Unreadable
 from dslint.hardware.profiles import Profile
 from dslint.launches.discover import File
 from dslint.launches.launch import Framework, Launch
 from dslint.releases.release import Release
 from dslint.rules.book import Rule
-from dslint.rules.evaluate import findings as findings_of
+from dslint.rules.evaluate import Evaluator
 from dslint.rules.finding import LEVEL, Finding
 from dslint.workspace import Workspace
 
@@ -46,18 +46,24 @@ def lint(
 
     read = read_files(files, workspace, advance)
     launches = launches_of(read.sources, context, workspace)
-    rules: dict[str, list[Rule]] = {}
-    for rule in context.rules:
-        rules.setdefault(rule.document, []).append(rule)
+    evaluators = evaluators_for(context.rules)
     found: list[Finding] = []
     for launch in launches:
-        found += findings_of(rules.get(launch.config.dialect, ()), launch)
+        found += evaluators[launch.config.dialect].findings(launch)
         if launch.config.dialect != "launch" and (launch.arguments or launch.command is not None):
-            found += findings_of(rules.get("launch", ()), launch)
+            found += evaluators["launch"].findings(launch)
     sources = {file.path: source for file, source in read.sources}
     sources.update((os.path.abspath(s.path), s) for s in (launch.config.source for launch in launches))
     releases = sorted({launch.release for launch in launches})
     return Outcome(merged(found), launches, sources, read.failures, releases)
+
+
+def evaluators_for(rules: Iterable[Rule]) -> Mapping[str, Evaluator]:
+    """The rules by the dialect that they read; a dialect without rules has an evaluator that finds nothing."""
+    found: dict[str, list[Rule]] = {dialect: [] for dialect in get_args(Dialect)}
+    for rule in rules:
+        found[rule.document].append(rule)
+    return {dialect: Evaluator(chosen) for dialect, chosen in found.items()}
 
 
 class Read(NamedTuple):

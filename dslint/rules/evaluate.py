@@ -3,28 +3,79 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 from dslint.documents.tree import Document, Node, Place, find, find_member
 from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
-from dslint.rules.book import FixPlan, Rule
+from dslint.rules.book import Condition, FixPlan, Rule
 from dslint.rules.checks import check_named
-from dslint.rules.conditions import ABSENT, Found, fact, holds, reach
+from dslint.rules.conditions import ABSENT, ALIASES, Found, fact, fact_holds, holds, reach
 from dslint.rules.finding import LEVEL, Finding, Related
 from dslint.rules.match import Match
 
 FIELD: Final = re.compile(r"\{([^{}]*)\}")
 
 
-def findings(rules: Iterable[Rule], launch: Launch) -> list[Finding]:
-    """Every rule about configs that this launch meets, generic ones only where no sharper one speaks."""
-    sharp: list[Finding] = []
-    generic: list[Finding] = []
+class Evaluator:
+    """The rules on one kind of document, ready for many launches.
+
+    Most launches of a run share their release, framework, hardware and world size; what these decide is decided once.
+    """
+
+    __slots__ = ("_prepared", "rules")
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = rules
+        self._prepared: dict[tuple[Any, ...], list[Prepared]] = {}
+
+    def findings(self, launch: Launch) -> list[Finding]:
+        """Every rule that this launch meets, generic ones only where no sharper one speaks."""
+        sharp: list[Finding] = []
+        generic: list[Finding] = []
+        keys = {member.key for member in launch.config.root.members}
+        for rule, cases in self.prepared(launch):
+            if any(needs <= keys for needs, _ in cases):
+                (generic if rule.generic else sharp).extend(meet(rule, cases, launch, keys))
+        return sharp + [finding for finding in generic if not told(finding, sharp)]
+
+    def prepared(self, launch: Launch) -> list[Prepared]:
+        shared = (launch.release, launch.framework, launch.hardware, launch.world_size)
+        known = self._prepared.get(shared)
+        if known is None:
+            known = self._prepared[shared] = list(prepare(self.rules, launch))
+        return known
+
+
+# A rule's cases that the shared facts leave open: the top-level keys that each needs, and its other conditions.
+Case = tuple[frozenset[str], tuple[Condition, ...]]
+Prepared = tuple[Rule, tuple[Case, ...]]
+SHARED_FACTS: Final = ("$release", "$framework", "$hardware", "$world_size")
+
+
+def prepare(rules: Iterable[Rule], launch: Launch) -> Iterator[Prepared]:
     for rule in rules:
-        (generic if rule.generic else sharp).extend(meet(rule, launch))
-    return sharp + [finding for finding in generic if not told(finding, sharp)]
+        cases = tuple(
+            (needed_keys(case), tuple(condition for condition in case if not is_shared(condition)))
+            for case in rule.cases
+            if all(fact_holds(path[0], test, launch) for path, test in case if is_shared((path, test)))
+        )
+        if cases:
+            yield rule, cases
+
+
+def is_shared(condition: Condition | tuple[tuple[str, ...], Any]) -> bool:
+    return condition[0][0].startswith(SHARED_FACTS)
+
+
+def needed_keys(case: Sequence[Condition]) -> frozenset[str]:
+    """The keys without which no condition on what is below them holds."""
+    return frozenset(
+        path[0]
+        for path, test in case
+        if "absent" not in test and not path[0].startswith("$") and path[0] != "*" and path[0] not in ALIASES
+    )
 
 
 def told(generic: Finding, sharp: Sequence[Finding]) -> bool:
@@ -35,10 +86,10 @@ def told(generic: Finding, sharp: Sequence[Finding]) -> bool:
     )
 
 
-def meet(rule: Rule, launch: Launch) -> Iterator[Finding]:
-    for case in rule.cases:
+def meet(rule: Rule, cases: Sequence[Case], launch: Launch, keys: Set[str]) -> Iterator[Finding]:
+    for needs, conditions in cases:
         met = False
-        for paths in holds(case, launch):
+        for paths in holds(conditions, launch) if needs <= keys else ():
             for match in matches_of(rule, launch, paths):
                 met = True
                 yield worded(rule, launch, match, paths)
