@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final, NamedTuple
 
 from dslint.documents.tree import Source
@@ -47,7 +48,7 @@ def verify(planned: Planned, workspace: Workspace, before: Outcome, lint: Lint) 
     reason = objection([], planned.plan, before, lint(moved))
     if reason:
         raise CannotMove(f"nothing was written: {reason}")
-    result = mend(moved, lint, lambda finding: finding.name in MENDED)
+    result = mend(moved, lint, lambda finding: finding.name in MENDED and is_moved(finding, planned))
     old = {key(finding) for finding in before.findings}
     standing = [finding for finding in result.outcome.findings if is_about_precision(finding)]
     for finding in standing:
@@ -58,6 +59,11 @@ def verify(planned: Planned, workspace: Workspace, before: Outcome, lint: Lint) 
                 f"nothing was written: after the move {row_of(finding.place)} would have {finding.name}: {finding.message}"
             )
     return Verified({**planned.texts, **result.texts}, result.applied, [f for f in standing if is_loud(f)])
+
+
+def is_moved(finding: Finding, planned: Planned) -> bool:
+    """Does it stand in a file that moves? Others keep their faults."""
+    return os.path.abspath(finding.place.source.path) in planned.texts
 
 
 def is_about_precision(finding: Finding) -> bool:
