@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
@@ -36,29 +36,34 @@ _COMMON: Final = frozenset(
 WORDS_EACH: Final = 3
 
 
-def searches(anchors: Iterable[str]) -> list[Callable[[bytes, int, int], int]]:
-    """Functions that find the next anchor in `buffer[start:end]`: its place, or -1. All of them together find all anchors."""
-    found: list[Callable[[bytes, int, int], int]] = []
+Search = Callable[[bytes, int, int], Iterator[int]]
+
+
+def searches(anchors: Iterable[str]) -> list[Search]:
+    """Functions that give the places of anchors in `buffer[start:end]`, ascending; all of them together give all anchors."""
+    found: list[Search] = []
     capitals: dict[str, list[str]] = {}
     for anchor in anchors:
         if anchor[0].isascii() and anchor[0].isupper():
             capitals.setdefault(anchor[0], []).append(anchor[1:])
         else:
-            found.append(partial(_find, anchor.encode()))
+            found.append(partial(_places_of_text, anchor.encode()))
     for capital, rests in capitals.items():
         # One literal character before the alternatives is what makes the search skip.
         pattern = f"{capital}(?:{'|'.join(map(re.escape, rests))})"
-        found.append(partial(_search, re.compile(pattern.encode())))
+        found.append(partial(_places_of_pattern, re.compile(pattern.encode())))
     return found
 
 
-def _find(anchor: bytes, buffer: bytes, start: int, end: int) -> int:
-    return buffer.find(anchor, start, end)
+def _places_of_text(anchor: bytes, buffer: bytes, start: int, end: int) -> Iterator[int]:
+    at = buffer.find(anchor, start, end)
+    while at >= 0:
+        yield at
+        at = buffer.find(anchor, at + len(anchor), end)
 
 
-def _search(pattern: re.Pattern[bytes], buffer: bytes, start: int, end: int) -> int:
-    match = pattern.search(buffer, start, end)
-    return match.start() if match else -1
+def _places_of_pattern(pattern: re.Pattern[bytes], buffer: bytes, start: int, end: int) -> Iterator[int]:
+    return map(re.Match.start, pattern.finditer(buffer, start, end))
 
 
 def words_of(text: str) -> set[str]:

@@ -71,10 +71,21 @@ class Scanner:
         for reader in self._readers:
             reader(stretch)
         number, counted = stretch.line, stretch.start
+        shapes, buffer = self._shapes, self._buffer
         for start, stop in self._candidates(stretch):
-            number += self._buffer.count(b"\n", counted, start)
+            raw = buffer[start : min(stop, start + LONGEST_LINE)]
+            # The shape's hash: shapes themselves, of long lines, would fill the memory that is to be constant.
+            shape = hash(raw.translate(None, _DIGITS))
+            known = shapes.get(shape, "")
+            if known is None:
+                continue
+            if known and self.sightings.count(known) >= OFTEN:
+                self.sightings.again(known)
+                continue
+            number += buffer.count(b"\n", counted, start)
             counted = start
-            self._look(start, stop, number)
+            if number not in self._spoken_for:
+                self._look(raw, start, stop, number, shape)
         self.lines += self._buffer.count(b"\n", self._done, end)
         self._done = end
         self._spoken_for = {number for number in self._spoken_for if number > self.lines}
@@ -85,23 +96,14 @@ class Scanner:
         # Most logs have no progress bar in most of their blocks: then a line is between two line ends, and no more.
         around = line_around if buffer.find(b"\r", begin, end) >= 0 else row_around
         for search in self._searches:
-            at = search(buffer, begin, end)
-            while at >= 0:
-                start, stop = around(buffer, at, begin, end)
-                found[start] = stop
-                at = search(buffer, stop, end)
+            seen_to = begin
+            for at in search(buffer, begin, end):
+                if at >= seen_to:
+                    start, seen_to = around(buffer, at, begin, end)
+                    found[start] = seen_to
         return sorted(found.items())
 
-    def _look(self, start: int, stop: int, number: int) -> None:
-        raw = self._buffer[start : min(stop, start + LONGEST_LINE)]
-        # The shape's hash: shapes themselves, of long lines, would fill the memory that is to be constant.
-        shape = hash(raw.translate(None, _DIGITS))
-        known = self._shapes.get(shape, "")
-        if known is None or number in self._spoken_for:
-            return
-        if known and self.sightings.count(known) >= OFTEN:
-            self.sightings.again(known)
-            return
+    def _look(self, raw: bytes, start: int, stop: int, number: int, shape: int) -> None:
         line = split_prefix(clean(raw))
         around = Around(self._buffer, start, stop, line)
         if TRACEBACK in line.text:
