@@ -352,7 +352,8 @@ def report(job: Job, outcome: Outcome, form: Form, fixed: int | None = None, to_
         color=wants_colour(terminal),
         width=terminal_width(),
         statistics=form.statistics,
-        quiet=form.quiet,
+        # Where nothing could be read, the line that says so is all there is to say.
+        quiet=form.quiet or bool(outcome.failures and not outcome.launches),
         fixing=fixed is not None,
         fixed=fixed or 0,
         unsafe_fixes=settings.unsafe_fixes,
