@@ -43,6 +43,7 @@ def holds(conditions: Sequence[Condition], launch: Launch) -> Iterator[Mapping[s
     """
     paths: dict[str, Found] = {}
     starred: list[Condition] = []
+    reached: dict[tuple[str, ...], Found] = launch.memo.setdefault("reached", {})
     for condition in conditions:
         path, test = condition
         if path[0].startswith("$"):
@@ -51,7 +52,9 @@ def holds(conditions: Sequence[Condition], launch: Launch) -> Iterator[Mapping[s
         elif "*" in path:
             starred.append(condition)
         else:
-            found = reach(launch.config.root, path)
+            found = reached.get(path)
+            if found is None:
+                found = reached[path] = reach(launch.config.root, path)
             if not value_holds(found, test, launch):
                 return
             paths[".".join(path)] = found

@@ -34,7 +34,7 @@ class Evaluator:
         """Every rule that this launch meets, generic ones only where no sharper one speaks."""
         sharp: list[Finding] = []
         generic: list[Finding] = []
-        keys = {member.key for member in launch.config.root.members}
+        keys = keys_of(launch.config.root)
         for rule, cases in self.prepared(launch):
             if any(needs <= keys for needs, _ in cases):
                 (generic if rule.generic else sharp).extend(meet(rule, cases, launch, keys))
@@ -70,12 +70,26 @@ def is_shared(condition: Condition | tuple[tuple[str, ...], Any]) -> bool:
 
 
 def needed_keys(case: Sequence[Condition]) -> frozenset[str]:
-    """The keys without which no condition on what is below them holds."""
-    return frozenset(
-        path[0]
-        for path, test in case
-        if "absent" not in test and not path[0].startswith("$") and path[0] != "*" and path[0] not in ALIASES
-    )
+    """The keys, two levels deep, without which the conditions on them can't hold."""
+    found: set[str] = set()
+    for path, test in case:
+        if "absent" in test or path[0].startswith("$") or path[0] == "*":
+            continue
+        found.add(path[0])
+        if len(path) > 1 and path[1] != "*" and not path[1].isdecimal():
+            found.add(f"{path[0]}.{path[1]}")
+    return frozenset(found)
+
+
+def keys_of(root: Node) -> set[str]:
+    """The keys that a config has, two levels deep, under every name that the engine takes for them."""
+    found: set[str] = set()
+    for member in root.members:
+        names = [member.key, *(name for name, others in ALIASES.items() if member.key in others)]
+        for name in names:
+            found.add(name)
+            found.update(f"{name}.{inner.key}" for inner in member.node.members)
+    return found
 
 
 def told(generic: Finding, sharp: Sequence[Finding]) -> bool:
