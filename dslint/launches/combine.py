@@ -16,7 +16,7 @@ from dslint.launches.from_commands import command_launches, started
 from dslint.launches.from_programs import config_of, uses_of, written
 from dslint.launches.from_scripts import written_configs
 from dslint.launches.from_yaml import accelerate_launches, accelerate_of, training_launches
-from dslint.launches.join import Join, framework_shown
+from dslint.launches.join import Join
 from dslint.launches.kubernetes import embedded_files, workloads
 from dslint.launches.launch import Launch
 from dslint.launches.programs import ConfigUse
@@ -58,7 +58,7 @@ def script_launches(join: Join, path: str, script: Script, started_paths: set[st
     taken = {launch.config.root.start for launch in found if launch.config.source is source}
     for one in written:
         if one.document.root.start not in taken:
-            found.append(join.launch(one.document, path, framework_shown(one.document.root), script=script))
+            found.append(join.launch(one.document, path, None, script=script))
     return found
 
 
@@ -85,7 +85,7 @@ def manifest_launches(join: Join, path: str, document: Document, started_paths: 
         else:
             config = json.parse(document.source, file.start, file.end)
             if is_config(config):
-                found.append(join.launch(config, path, framework_shown(config.root)))
+                found.append(join.launch(config, path, None))
     return found
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from dslint.documents.tree import Document, Node, Place, Source, walk
+from dslint.documents.tree import Document, Place, Source, walk
 from dslint.launches.discover import File
 from dslint.launches.launch import Framework, Launch
 from dslint.launches.reading import Reading, stub
@@ -65,7 +65,7 @@ class Join:
         return Launch(
             config=config,
             release=around.release,
-            framework=self.context.framework or framework or framework_shown(config.root),
+            framework=self.context.framework or framework or framework_shown(config),
             hardware=hardware,  # type: ignore[arg-type]
             world_size=world_size,  # type: ignore[arg-type]
             versions=around.versions,
@@ -96,13 +96,16 @@ def launches_of(read: Sequence[tuple[File, Source]], context: Context, workspace
     taken = {(launch.config.source.path, launch.config.root.start) for launch in found}
     for path, document in reading.configs():
         if (document.source.path, document.root.start) not in taken:
-            found.append(join.launch(document, path, framework_shown(document.root)))
+            found.append(join.launch(document, path, None))
     return found
 
 
-def framework_shown(root: Node) -> Framework | None:
+def framework_shown(config: Document) -> Framework | None:
     """A config that says "auto" is written for the HF Trainer, or for Accelerate, which fill it the same way."""
-    auto = any(node.kind == "string" and node.value == "auto" for _, node in walk(root))
+    # The word in the text spares the walk, which most configs need not.
+    auto = (config.derived or "auto" in config.source.text) and any(
+        node.kind == "string" and node.value == "auto" for _, node in walk(config.root)
+    )
     return "transformers" if auto else None
 
 

@@ -102,14 +102,17 @@ def is_comment(key: str) -> bool:
     return _COMMENT.match(key) is not None
 
 
+# Where each key of a schema stands, made on the first unknown key; the schema is kept so that its id stays its own.
+_PLACES: dict[int, tuple[Schema, dict[str, list[str]]]] = {}
+
+
 class _Walk:
-    """One pass over one config; `places` is made on the first unknown key."""
+    """One pass over one config."""
 
     def __init__(self, schema: Schema, auto: Callable[[str], bool], found: list[Violation]) -> None:
         self.schema = schema
         self.auto = auto
         self.found = found
-        self._places: dict[str, list[str]] | None = None
 
     @property
     def defs(self) -> Mapping[str, Schema]:
@@ -118,9 +121,10 @@ class _Walk:
 
     @property
     def places(self) -> dict[str, list[str]]:
-        if self._places is None:
-            self._places = places_of_keys(self.schema)
-        return self._places
+        known = _PLACES.get(id(self.schema))
+        if known is None:
+            known = _PLACES[id(self.schema)] = (self.schema, places_of_keys(self.schema))
+        return known[1]
 
     def add(
         self,
