@@ -153,7 +153,8 @@ def trial_of(path: str, asked: dict[str, Any]) -> Trial:
         text = read(path, path).text
     except Unreadable as error:
         raise Stop(str(error)) from error
-    framework, notes = asked["framework"], ()
+    framework = asked["framework"]
+    notes: tuple[str, ...] = ()
     if framework is None:
         framework, notes = framework_for(content_of(text, path))
     if asked["arguments"] and framework != "transformers":

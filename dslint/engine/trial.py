@@ -48,11 +48,12 @@ class Trial(NamedTuple):
 
     @classmethod
     def loaded(cls, text: str) -> Trial:
-        plain: dict[str, Any] = json.loads(text)
         # JSON has no tuples.
-        return cls(
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
-        )
+        fields: Any = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in json.loads(text).items()
+        }
+        return cls(**fields)
 
 
 def config_path(folder: Path, trial: Trial) -> Path:
