@@ -8,8 +8,8 @@ from dslint.hardware.table import PROFILES
 def page() -> str:
     lines = [
         "# Hardware\n",
-        "`--hardware NAME` takes any of these, and other spellings of them (`A100-SXM4-80GB`); `--hardware auto` asks this machine."
-        " What is not told is not guessed: without a name, no rule about the GPU fires.\n",
+        "`--hardware NAME` takes any of these, and other spellings of them (`A100-SXM4-80GB`); `--hardware auto` asks this"
+        " machine. What is not told is not guessed: without a name, no rule about the GPU fires.\n",
         "| name | device | architecture | memory, GB | fp16 | bf16 | tf32 | fp8 |",
         "|---|---|---|---|---|---|---|---|",
     ]

@@ -11,8 +11,8 @@ from dslint.cli.main import COMMANDS, cli
 
 def page() -> str:
     parts = [
-        "# Commands and options\n\n`dslint [OPTIONS] [PATHS]...` is short for `dslint check`.\n\nExit status: 0 nothing at or above"
-        " `--fail-on`; 1 something; 2 dslint could not do its work."
+        "# Commands and options\n\n`dslint [OPTIONS] [PATHS]...` is short for `dslint check`.\n\nExit status: 0 nothing at or"
+        " above `--fail-on`; 1 something; 2 dslint could not do its work."
     ]
     context = click.Context(cli, info_name="dslint")
     for name in COMMANDS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from dslint.releases.release import parse_version
@@ -24,8 +25,8 @@ one before it takes. `dslint schema --release X.Y.Z` prints the whole schema of 
 def page() -> str:
     names = known_schemas()
     entries = {name: dict(keys(schema_of(name))) for name in names}
-    rows = [row(new, entries[old], entries[new]) for old, new in zip(names, names[1:], strict=False)]
-    details = [detail(new, entries[old], entries[new]) for old, new in zip(names, names[1:], strict=False)]
+    rows = [row(new, entries[old], entries[new]) for old, new in pairwise(names)]
+    details = [detail(new, entries[old], entries[new]) for old, new in pairwise(names)]
     return (
         HEAD
         + "\n".join(reversed(rows))

@@ -155,7 +155,7 @@ def table(entries: Any) -> str:
 
 
 def safeties(rule: RuleFile) -> list[str]:
-    return sorted({fix.safety for fix in rule.fixes} | {safety for safety in shown_safeties(rule)})
+    return sorted({fix.safety for fix in rule.fixes} | set(shown_safeties(rule)))
 
 
 def shown_safeties(rule: RuleFile) -> Iterator[str]:
@@ -229,7 +229,7 @@ def fixes(rule: RuleFile) -> str:
     if not lines:
         lines = [
             f"- **{finding.fix.safety}**: for example, {finding.fix.message}"
-            for finding in map(lambda example: found_in(rule, example), rule.examples)
+            for finding in (found_in(rule, example) for example in rule.examples)
             if finding is not None and finding.fix is not None
         ]
     return "\n".join(dict.fromkeys(lines)) or "There is no automatic fix."
@@ -239,8 +239,7 @@ def example_text(rule: RuleFile, example: Example) -> str:
     language = LANGUAGES.get(Path(example.filename).suffix, "text")
     facts = circumstances(example)
     if example.good is not None:
-        body = fence(language, f"good{facts}", pretty(example.good, language)) + others(example)
-        return body
+        return fence(language, f"good{facts}", pretty(example.good, language)) + others(example)
     bad = pretty(example.bad or "", language)
     parts = [fence(language, f"bad{facts}", bad) + others(example)]
     finding = found_in(rule, example)

@@ -41,7 +41,7 @@ def split_words(_: click.Context, __: click.Parameter, value: Sequence[str]) -> 
 
 
 @click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("paths", nargs=-1, type=click.Path())
+@click.argument("paths", nargs=-1, type=click.Path(readable=False))
 @click.option("--fix", is_flag=True, help="Mend what can be mended safely, in place.")
 @click.option(
     "--unsafe-fixes",
@@ -51,7 +51,9 @@ def split_words(_: click.Context, __: click.Parameter, value: Sequence[str]) -> 
 )
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
 @click.option(
-    "--validate", is_flag=True, help="With --fix or --diff: only what the installed DeepSpeed then trains with."
+    "--validate",
+    is_flag=True,
+    help="With --fix or --diff: only what the installed DeepSpeed then trains with.",
 )
 @click.option(
     "--select", multiple=True, callback=split_words, help="Check only these codes, names or prefixes (DS2)."
@@ -75,9 +77,11 @@ def split_words(_: click.Context, __: click.Parameter, value: Sequence[str]) -> 
     type=click.Choice(["deepspeed", "transformers", "accelerate", "lightning"]),
     help="What hands the config to DeepSpeed; deepspeed is a bare deepspeed.initialize.",
 )
-@click.option("--config", "settings_file", type=click.Path(), help="The settings file to use.")
+@click.option("--config", "settings_file", type=click.Path(readable=False), help="The settings file to use.")
 @click.option("--isolated", is_flag=True, help="Read no settings file.")
-@click.option("--rules", multiple=True, type=click.Path(), help="A folder of your own rules; may repeat.")
+@click.option(
+    "--rules", multiple=True, type=click.Path(readable=False), help="A folder of your own rules; may repeat."
+)
 @click.option(
     "--stdin-filename", default="ds_config.json", show_default=True, help="The name for what - reads."
 )
@@ -112,7 +116,9 @@ def command(
         raise Stop(str(error)) from error
     job = Job(settings, context, files, all_rules)
     if validate and not (fix or diff):
-        raise click.UsageError("--validate goes with --fix or --diff; dslint validate CONFIG runs a config as it is.")
+        raise click.UsageError(
+            "--validate goes with --fix or --diff; dslint validate CONFIG runs a config as it is."
+        )
     if fix or diff:
         status = mend_files(
             job,
@@ -220,9 +226,23 @@ def own_rules(folders: Sequence[str], built_in: Sequence[book.Rule]) -> list[boo
                     raise book.BrokenRule(
                         f"{folder}: the rule {word} exists already; give yours another code and name"
                     )
+            refuse_unknown_check(folder, rule)
             taken |= {rule.code, rule.name}
             own.append(rule)
     return own
+
+
+def refuse_unknown_check(folder: str, rule: book.Rule) -> None:
+    from dslint.rules.checks import check_named
+
+    try:
+        if rule.check is not None:
+            check_named(rule.check)
+    except KeyError:
+        raise book.BrokenRule(
+            f"{folder}: the rule {rule.name} names the check {rule.check}, and dslint has no such check; "
+            "write what must hold as `when`"
+        ) from None
 
 
 def context_of(settings: Settings, rules: tuple[book.Rule, ...]) -> Context:

@@ -17,8 +17,8 @@ LARGE = 8 << 20
 
 
 @click.command("diagnose", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("log", required=False, type=click.Path())
-@click.argument("paths", nargs=-1, type=click.Path())
+@click.argument("log", required=False, type=click.Path(readable=False))
+@click.argument("paths", nargs=-1, type=click.Path(readable=False))
 @click.option(
     "--format",
     "form",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("migrate", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("paths", nargs=-1, type=click.Path())
+@click.argument("paths", nargs=-1, type=click.Path(readable=False))
 @click.option(
     "--to", required=True, type=click.Choice(list(get_args(Format))), help="The format to train in."
 )
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     type=click.Choice(["deepspeed", "transformers", "accelerate", "lightning"]),
     help="What hands the config to DeepSpeed.",
 )
-@click.option("--config", "settings_file", type=click.Path(), help="The settings file to use.")
+@click.option("--config", "settings_file", type=click.Path(readable=False), help="The settings file to use.")
 @click.option("--isolated", is_flag=True, help="Read no settings file.")
 def command(
     paths: tuple[str, ...], to: Format, diff: bool, settings_file: str | None, isolated: bool, **options: Any

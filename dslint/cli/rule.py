@@ -21,10 +21,17 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @click.option("--all", "everything", is_flag=True, help="Print every rule whole.")
 @click.option(
-    "--rules", "folders", multiple=True, type=click.Path(), help="A folder of your own rules; may repeat."
+    "--rules",
+    "folders",
+    multiple=True,
+    type=click.Path(readable=False),
+    help="A folder of your own rules; may repeat.",
 )
 @click.option(
-    "--check", "check_folder", type=click.Path(), help="Test the examples of a folder of your own rules."
+    "--check",
+    "check_folder",
+    type=click.Path(readable=False),
+    help="Test the examples of a folder of your own rules.",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
@@ -69,14 +76,16 @@ def no_such_rule(name: str, rules: Sequence[RuleFile]) -> NoReturn:
 
 def check_examples(folder: str) -> int:
     """Run the examples of a team's own rules beside the built-in ones; 0 when all hold."""
+    from dslint.cli.check import own_rules
     from dslint.rules import book
-    from dslint.rules.compile import compile_folder, rule_files
+    from dslint.rules.compile import rule_files
     from dslint.rules.examples import faults
 
     if not Path(folder).is_dir():
         raise Stop(f"{folder}: there is no such folder; give the one that holds your rule files")
     own = list(rule_files(folder))
-    rules = (*book.load(), *book.thaw(compile_folder(folder)))
+    built_in = book.load()
+    rules = (*built_in, *own_rules([folder], built_in))
     broken = [f"{path}: {fault}" for path, rule in own for fault in faults(rule, rules)]
     for line in broken:
         click.echo(line)

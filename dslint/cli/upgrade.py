@@ -26,7 +26,7 @@ OutputFormat = Literal["text", "json"]
 
 
 @click.command("upgrade", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("paths", nargs=-1, type=click.Path())
+@click.argument("paths", nargs=-1, type=click.Path(readable=False))
 @click.option("--to", required=True, metavar="X.Y.Z", help="The DeepSpeed release to go to.")
 @click.option(
     "--from", "start", metavar="A.B.C", help="The one to come from.  [default: the pinned or installed one]"
@@ -42,7 +42,7 @@ OutputFormat = Literal["text", "json"]
     type=click.Choice(["deepspeed", "transformers", "accelerate", "lightning"]),
     help="What hands the config to DeepSpeed.",
 )
-@click.option("--config", "settings_file", type=click.Path(), help="The settings file to use.")
+@click.option("--config", "settings_file", type=click.Path(readable=False), help="The settings file to use.")
 @click.option("--isolated", is_flag=True, help="Read no settings file.")
 def command(
     paths: tuple[str, ...],

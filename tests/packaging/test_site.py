@@ -52,7 +52,7 @@ def test_the_list_of_rules_names_every_rule(site):
 def test_a_rule_page_says_why_shows_a_diff_and_names_its_sources(site):
     text = (site / "rules" / "fp16-and-bf16" / "index.html").read_text(encoding="utf-8")
     assert "before the first step" in text
-    assert "language-diff" in text
+    assert '<span class="gd">' in text
     assert 'href="https://github.com/deepspeedai/DeepSpeed' in text
 
 
