@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -59,6 +60,8 @@ def cli() -> None:
 
 def main() -> None:
     """The entry point: runs the command, and turns what only the system can cause into one line and status 2."""
+    # Trees of nodes have no cycles to look for; collecting seldom saves a tenth of a run.
+    gc.set_threshold(200_000)
     try:
         cli(prog_name="dslint")
     except BrokenPipeError:

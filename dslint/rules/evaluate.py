@@ -11,6 +11,7 @@ from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.rules.book import Condition, FixPlan, Rule
 from dslint.rules.checks import check_named
+from dslint.rules.checks.schema import BY_KIND, kinds_of
 from dslint.rules.conditions import ABSENT, ALIASES, Found, fact, fact_holds, holds, reach
 from dslint.rules.finding import LEVEL, Finding, Related
 from dslint.rules.match import Match
@@ -35,7 +36,12 @@ class Evaluator:
         sharp: list[Finding] = []
         generic: list[Finding] = []
         keys = keys_of(launch.config.root)
+        violated = None
         for rule, cases in self.prepared(launch):
+            if rule.check is not None and rule.check in BY_KIND:
+                violated = kinds_of(launch) if violated is None else violated
+                if rule.check not in violated:
+                    continue
             if any(needs <= keys for needs, _ in cases):
                 (generic if rule.generic else sharp).extend(meet(rule, cases, launch, keys))
         return sharp + [finding for finding in generic if not told(finding, sharp)]

@@ -12,6 +12,7 @@ from typing import Final
 from dslint.launches.launch import Launch
 from dslint.rules.checks import (
     batch,
+    floats,
     optimizer,
     precision,
     scheduler,
@@ -28,6 +29,8 @@ CHECKS: Final[Mapping[str, Check]] = {
     **SCHEMA_CHECKS,
     **ZERO_CHECKS,
     **OFFLOAD_CHECKS,
+    "float-too-large": floats.too_large,
+    "float-as-switch": floats.as_switch,
     "syntax-error": syntax.unreadable,
     "not-strict-json": syntax.not_strict_json,
     "not-hjson": syntax.not_hjson,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from dslint.documents.tree import Node
 from dslint.launches.launch import Launch
-from dslint.rules.conditions import FILLS_AUTO, as_number
+from dslint.rules.conditions import FILLS_AUTO
 from dslint.rules.finding import Related
 from dslint.rules.match import Match
 
@@ -67,7 +67,7 @@ def not_positive(launch: Launch) -> Iterator[Match]:
     """A batch number that is 0 or below."""
     for key in KEYS:
         node = launch.config.root.get(key)
-        number = None if node is None or node.kind != "number" else as_number(node.value)
+        number = None if node is None else number_of(node)
         if number is not None and number <= 0:
             yield Match(f"/{key}", values={"key": key})
 
@@ -85,12 +85,20 @@ def read_batch(launch: Launch) -> Batch | None:
             if launch.framework in FILLS_AUTO and key != TRAIN:
                 return None
             found.append(None)
-        elif node is not None and node.kind == "number" and not isinstance(node.value, bool):
-            found.append(node.value)
         else:
-            return None
+            number = None if node is None else number_of(node)
+            if number is None:
+                return None
+            found.append(number)
     batch = Batch(*found)
     return None if batch.train is None and batch.micro is None else batch
+
+
+def number_of(node: Node) -> float | None:
+    """A number as the engine reckons with it: true is 1 and false is 0."""
+    if node.kind == "boolean":
+        return int(node.value)
+    return node.value if node.kind == "number" else None
 
 
 def is_nothing(node: Node | None) -> bool:

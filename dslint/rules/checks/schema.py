@@ -54,8 +54,15 @@ def violations(launch: Launch) -> Sequence[Violation]:
     known: Sequence[Violation] | None = launch.memo.get("violations")
     if known is None:
         filled = FILLED if launch.framework in FILLS_AUTO else frozenset[str]()
-        known = launch.memo["violations"] = walk(schema_for(launch.release), launch.config.root, filled)
+        root = launch.config.root
+        found = walk(schema_for(launch.release), root, filled)
+        known = launch.memo["violations"] = [one for one in found if not is_passed_over(root, one)]
     return known
+
+
+def is_passed_over(root: Node, violation: Violation) -> bool:
+    """Is it in a bfloat16 block beside a bf16 block, which every release reads instead?"""
+    return violation.pointer.startswith("/bfloat16/") and root.get("bf16") is not None
 
 
 def of_kind(kind: str, refused: bool) -> Callable[[Launch], Iterator[Match]]:
@@ -342,6 +349,15 @@ FIXES: Final[Mapping[str, Callable[[Violation, Launch], Fix | None]]] = {
     "quoted-boolean": fix_quoted,
     "comment-key": fix_comment,
 }
+
+# The checks that have nothing to say where the walk met no violation of their kind.
+BY_KIND: Final = frozenset(f"schema-{kind}{end}" for kind in KINDS for end in ("-refused", ""))
+
+
+def kinds_of(launch: Launch) -> set[str]:
+    """The names of the checks whose kind of violation this launch has."""
+    return {f"schema-{v.kind}{'-refused' if v.refused else ''}" for v in violations(launch)}
+
 
 # From so many unknown keys without a likeness on, the file is a program's own settings as well as DeepSpeed's.
 SHARED_FILE: Final = 5
