@@ -163,6 +163,11 @@ class Package:
                 for inner in node.body:
                     if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
                         model.fields[inner.target.id] = read_field(inner, constants)
+                    elif isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Constant):
+                        # pydantic 1 infers the type of a field from its default.
+                        name = ast.unparse(inner.targets[0])
+                        kind = ast.Name(type(inner.value.value).__name__)
+                        model.fields[name] = Field(name, kind, default=inner.value.value)
             found.append(model)
         return found
 

@@ -1,12 +1,11 @@
 """The verdicts of real releases: a worker process each, and a file each that keeps what was once answered.
 
-`python -m bench.parity.asking` is the worker: configs come in, a JSON object a line, and verdicts go out, a line each: "ok", or
-the kind and text of what DeepSpeedConfig raises as if one process trained.
+`python -m bench.parity.asking` is the worker: texts come in, a JSON string a line, and verdicts go out, a line each: "ok", or
+the kind and text of what DeepSpeedConfig raises for a file with that text, as if one process trained.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import os
@@ -61,7 +60,7 @@ class Release:
         assert process.stdin is not None
         assert process.stdout is not None
         with self._store.open("a", encoding="utf-8") as file:
-            process.stdin.write("".join(f"{text}\n" for text in texts.values()))
+            process.stdin.write("".join(f"{json.dumps(text)}\n" for text in texts.values()))
             process.stdin.flush()
             for digest, text in texts.items():
                 line = process.stdout.readline()
@@ -128,11 +127,11 @@ def serve() -> None:
         answers.flush()
 
 
-def verdict(load: Callable[[Any], Any], config: Any) -> str:
+def verdict(load: Callable[[Any], Any], text: str) -> str:
     before = dict(os.environ)
     signal.alarm(LIMIT)
     try:
-        load(copy.deepcopy(config))
+        load(text)
     except BaseException as error:
         return " ".join(f"{type(error).__name__}: {error}".split())[:300]
     finally:

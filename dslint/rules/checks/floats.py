@@ -1,0 +1,52 @@
+"""Floats that a release refuses though they are whole, which JSON Schema cannot tell from the same number as an integer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from dslint.documents.tree import Node, join_pointer
+from dslint.launches.launch import Launch
+from dslint.releases.schema import Schema, schema_for
+from dslint.rules.match import Match
+
+# Definitions of the schemas behind which pydantic makes a whole number of a float.
+CONVERTED: Final = frozenset(
+    f"#/$defs/{name}" for name in ("integer", "integer?", "auto-or-integer", "auto-or-integer1", "scale-integer")
+)
+LARGEST: Final = 2**63
+"""From here on pydantic 2 refuses a float."""
+
+
+def too_large(launch: Launch) -> Iterator[Match]:
+    """A float that is too large for pydantic 2; releases with pydantic 1 take any number here."""
+    schema = schema_for(launch.release)
+    for pointer, entry, node in numbers(schema, launch.config.root, ""):
+        if entry.get("$ref") in CONVERTED and is_float(node) and abs(node.value) >= LARGEST:
+            definition: Mapping[str, Any] = schema["$defs"][entry["$ref"][len("#/$defs/") :]]
+            if "number" not in definition["type"]:
+                yield Match(pointer, values={"key": pointer.rpartition("/")[2]})
+
+
+def as_switch(launch: Launch) -> Iterator[Match]:
+    node = launch.config.root.get("wall_clock_breakdown")
+    if node is not None and is_float(node) and node.value.is_integer():
+        yield Match("/wall_clock_breakdown")
+
+
+def is_float(node: Node) -> bool:
+    return node.kind == "number" and isinstance(node.value, float)
+
+
+def numbers(schema: Schema, node: Node, pointer: str) -> Iterator[tuple[str, Schema, Node]]:
+    """The numbers of a config that its release knows, each with what the schema says of it."""
+    properties = schema.get("properties", {})
+    for member in node.members:
+        entry = properties.get(member.key)
+        if entry is None:
+            continue
+        here = join_pointer(pointer, member.key)
+        if member.node.kind == "number":
+            yield here, entry, member.node
+        elif member.node.kind == "object":
+            yield from numbers(entry, member.node, here)
