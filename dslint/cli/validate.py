@@ -203,10 +203,14 @@ def stopping_on_signals() -> Iterator[None]:
         SystemExit: 128 plus the signal's number, when one came.
     """
 
+    wanted = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
     def stop(number: int, _: object) -> NoReturn:
+        # A second one must not break into the ending of the processes.
+        for other in wanted:
+            signal.signal(other, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
-    wanted = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     old = [(number, signal.signal(number, stop)) for number in wanted]
     try:
         yield

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -18,11 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from dslint.engine.processes import MARK, end
 from dslint.engine.trial import Ended, EngineError, Record, Story, Trial, config_path, story
 
 SAID: Final = 20_000
-PATIENCE: Final = 5.0
-MARK: Final = "DSLINT_TRIAL"
 EXTRA: Final = "pip install 'deepspeed-lint[engine]'"
 NEEDED: Final = {
     "deepspeed": ("deepspeed", "torch"),
@@ -211,35 +209,6 @@ def seen(folder: Path) -> tuple[int, str]:
         return 0, f"compiling {name}, which takes minutes the first time"
     doing = {"start": "importing torch and deepspeed", "load": "loading the config"}
     return 0, doing.get(told.reached, "initializing")
-
-
-def end(process: subprocess.Popen[bytes], token: str) -> None:
-    """End a process, its group and whatever else it has started, first politely: launchers end their workers themselves."""
-    if process.poll() is None:
-        signal_group(process.pid, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=PATIENCE)
-    signal_group(process.pid, signal.SIGKILL)
-    for other in marked(token):
-        with contextlib.suppress(OSError):
-            os.kill(other, signal.SIGKILL)
-    process.wait()
-
-
-def signal_group(group: int, number: signal.Signals) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(group, number)
-
-
-def marked(token: str) -> list[int]:
-    """Processes that carry the trial's mark in their environment, wherever they have moved; none where /proc is not."""
-    found = []
-    wanted = f"{MARK}={token}".encode()
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if wanted in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
-    return found
 
 
 def unlock(folder: Path, started: float) -> None:

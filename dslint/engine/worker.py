@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from dslint.engine.fitting import content_of
 from dslint.engine.models import NoModel
+from dslint.engine.processes import MARK, is_alive, kill_marked
 from dslint.engine.recorder import Events, rank_of
 from dslint.engine.session import Device, Session
 from dslint.engine.storm import endures, fp16_of, storm_for
@@ -208,17 +209,9 @@ def watch_over(trial: Trial, events: Events) -> None:
                 f"delete {now.lock}",
             )
             break
+    if MARK in os.environ:
+        kill_marked(os.environ[MARK])
     os._exit(3)
-
-
-def is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 if __name__ == "__main__":
