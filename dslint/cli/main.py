@@ -7,11 +7,14 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from dslint import __version__
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Name → module and the sentence that `dslint --help` shows, so that help imports no command.
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -43,7 +46,24 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What a first word may be: a command, an option of the default one, or a path."""
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            check = importlib.import_module(COMMANDS["check"][0]).command
+            within = check.make_context("check", [], parent=ctx, resilient_parsing=True)
+            options: list[CompletionItem] = check.shell_complete(within, incomplete)
+            return options
+        named = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items()]
+        return [item for item in named if item.value.startswith(incomplete)] + [
+            CompletionItem(incomplete, type="file")
+        ]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing and not args:
+            # A shell asks what the first word may be: not yet one of check's.
+            return super().parse_args(ctx, args)
         if not args or (args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version")):
             args = ["check", *args]
         return super().parse_args(ctx, args)
