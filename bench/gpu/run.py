@@ -12,6 +12,7 @@ most 2, and offload paths lie in a temporary folder. Nothing else of it is chang
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import json
 import multiprocessing
@@ -172,7 +173,9 @@ def own_optimizer(config: dict[str, Any], model: Any) -> dict[str, Any]:
     zero = config.get("zero_optimization")
     zero = zero if isinstance(zero, dict) else {}
     offload = zero.get("offload_optimizer")
-    device = offload.get("device") if isinstance(offload, dict) else ("cpu" if zero.get("cpu_offload") else None)
+    device = (
+        offload.get("device") if isinstance(offload, dict) else ("cpu" if zero.get("cpu_offload") else None)
+    )
     if device in ("cpu", "nvme"):
         from deepspeed.ops.adam import DeepSpeedCPUAdam
 
@@ -227,10 +230,8 @@ def settled(one: Running, results: list[dict[str, Any]]) -> bool:
         return False
     if verdict is not None:
         results.append({"file": one.job.file, "variant": one.job.variant, "verdict": verdict, "steps": 0})
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(one.process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     one.process.join(5)
     return True
 
@@ -242,7 +243,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=420)
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--skip", type=Path, help="a file with the names of templates and the like, one a line")
+    parser.add_argument(
+        "--skip", type=Path, help="a file with the names of templates and the like, one a line"
+    )
     asked = parser.parse_args()
     skipped = frozenset(asked.skip.read_text().split()) if asked.skip else frozenset[str]()
     known = json.loads(asked.out.read_text()) if asked.out.exists() else {"results": []}

@@ -197,7 +197,8 @@ def markdown(results: Sequence[Result], count: int, seed: int) -> str:
     lines = [
         "# dslint against the real DeepSpeedConfig",
         "",
-        f"Made by `python -m bench.parity --count {count} --seed {seed}` on {datetime.date.today():%Y-%m-%d}, {os.cpu_count()} cores, "
+        f"Made by `python -m bench.parity --count {count} --seed {seed}` on {datetime.date.today():%Y-%m-%d}, "
+        f"{os.cpu_count()} cores, "
         'DeepSpeed on CPU, as if one process trained. A variant is a real config ("auto" filled with the HF Trainer\'s default '
         "numbers; what it does not fill is left out) with one or two mutations. Missed: DeepSpeedConfig refuses it and dslint "
         "tells of no error there. False: DeepSpeedConfig takes it and dslint tells of an error there.",
@@ -214,7 +215,7 @@ def markdown(results: Sequence[Result], count: int, seed: int) -> str:
         for one in result.shown:
             words = "; ".join(one.findings) or "no error"
             lines.append(
-                f"- {result.release}, {one.kind} (x{result.groups[one.kind, one.group] if (one.kind, one.group) in result.groups else 1}): "
+                f"- {result.release}, {one.kind} (x{result.groups.get((one.kind, one.group), 1)}): "
                 f"`{json.dumps(one.config)}`. Engine: {one.verdict[:160]}. dslint: {words}."
             )
     if not any(result.shown for result in results):

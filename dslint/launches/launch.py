@@ -37,8 +37,8 @@ class Launch:
     """One config and what it runs with.
 
     `origins` says where a fact was learned: config, framework, hardware, world_size, release. `command` is the command
-    that starts it, `script` the script that the command stands in, `program` the Python that it runs; `accelerate` and `training` are the
-    YAML files of Accelerate and of a trainer (LLaMA-Factory, Axolotl, …) that take part.
+    that starts it, `script` the script that the command stands in, `program` the Python that it runs; `accelerate` and
+    `training` are the YAML files of Accelerate and of a trainer (LLaMA-Factory, Axolotl, …) that take part.
 
     A script, a program or a command that names no config is a launch too, whose `config` is a document of the dialect
     script, program or launch with nothing in it: rules on these look at the other fields.

@@ -57,7 +57,7 @@ def config_missing(launch: Launch) -> Iterator[Match]:
         or named_elsewhere(launch, path)
     ):
         return
-    tried = [folder for folder in folders_for(command.source)]
+    tried = list(folders_for(command.source))
     if any(os.path.lexists(os.path.join(folder, command.command.folder.path, path)) for folder in tried):
         return
     yield Match(place=Place(command.source, word.start, word.end), values={"path": path})
