@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ import releases_page  # noqa: E402
 import rule_pages  # noqa: E402
 import settings_page  # noqa: E402
 
+from dslint.releases.release import NEWEST  # noqa: E402
+from dslint.releases.schema import full_schema, known_schemas  # noqa: E402
+
 
 def on_config(config: Any) -> Any:
     """The families of rules become a part of the navigation."""
@@ -28,6 +32,8 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, config: Any) -> Files:
     for path, text in pages().items():
+        files.append(File.generated(config, path, content=text))
+    for path, text in schemas().items():
         files.append(File.generated(config, path, content=text))
     # The list of rules is at /rules/, where every rule's page is; the format, docs/rules.md, goes beside.
     format_page = files.get_file_from_path("rules.md")
@@ -45,3 +51,13 @@ def pages() -> dict[str, str]:
         "hardware.md": hardware_page.page(),
         "changes.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
     }
+
+
+def schemas() -> dict[str, str]:
+    """What editors fetch: the addresses of schemas/catalog-entry.json, and the schemas of settings and rule files."""
+    found = {f"schemas/deepspeed-{name}.json": releases_page.schema_of(name) for name in known_schemas()}
+    found["schemas/deepspeed.json"] = full_schema(NEWEST)
+    texts = {path: json.dumps(schema, ensure_ascii=False) for path, schema in found.items()}
+    for name in ("settings.json", "rule.json"):
+        texts[f"schemas/{name}"] = (ROOT / "schemas" / name).read_text(encoding="utf-8")
+    return texts

@@ -1,5 +1,6 @@
 """The site builds without a complaint, and every address that a finding gives leads to a page."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import pytest
 from source_copy import ROOT
 
+from dslint.releases.schema import known_schemas
 from dslint.rules import book
 from dslint.rules.finding import IGNORE_RULES
 
@@ -69,3 +71,12 @@ def test_options_settings_releases_and_hardware_have_their_pages(site):
     }
     pages = {name: (site / name / "index.html").read_text(encoding="utf-8") for name in words}
     assert [name for name, word in words.items() if word not in re.sub(r"<[^>]+>", "", pages[name])] == []
+
+
+def test_the_catalogue_entry_leads_to_schemas_that_the_site_has(site):
+    entry = json.loads((ROOT / "schemas" / "catalog-entry.json").read_text(encoding="utf-8"))
+    assert set(entry) == {"name", "description", "fileMatch", "url", "versions"}
+    for url in (entry["url"], *entry["versions"].values()):
+        schema = json.loads((site / url.removeprefix(SITE)).read_text(encoding="utf-8"))
+        assert schema["$schema"].endswith("2020-12/schema")
+    assert set(entry["versions"]) == set(known_schemas())
