@@ -56,6 +56,10 @@ CHECKS: Final[Mapping[str, Check]] = {
     "loss-scale-key-in-bf16": precision.loss_scale_key_in_bf16,
     "loss-scale-window-small": precision.window_small,
     "loss-scale-static-harmful": precision.static_harmful,
+    "gradient-type-without-zero": precision.gradient_type_without_zero,
+    "parameter-type-at-odds": precision.parameter_type_at_odds,
+    "fp16-unsupported": precision.fp16_unsupported,
+    "autocast-without-type": precision.autocast_without_type,
 }
 
 # Families that a config alone has no use for, imported when a rule of theirs is first asked.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from dslint.documents.tree import find
 from dslint.launches.launch import Launch
-from dslint.rules.conditions import as_number, reach
+from dslint.rules.conditions import as_number, is_auto, reach, truth
 from dslint.rules.match import Match
 
 # Keys of the fp16 block that are about the loss scale, and mean nothing in bf16's.
@@ -25,6 +26,19 @@ LOSS_SCALE_WINDOW: Final = 1000
 HYSTERESIS: Final = 2
 
 LARGEST_FP16: Final = 65504
+
+# The words of data_types (runtime/config.py, DtypeEnum), by the type that they stand for.
+TYPES: Final = {
+    **dict.fromkeys(("fp32", "float32", "float", "torch.float32"), "fp32"),
+    **dict.fromkeys(("fp16", "float16", "half", "torch.float16"), "fp16"),
+    **dict.fromkeys(("bf16", "bfloat16", "torch.bfloat16"), "bf16"),
+    **dict.fromkeys(("int8", "torch.int8"), "int8"),
+}
+# From here on bf16 with fp32 gradients is refused without ZeRO.
+BF16_WITH_FP32_GRADIENTS_UNTIL: Final = (0, 18, 5)
+
+ALLOW_FP16: Final = "DS_ALLOW_DEPRECATED_FP16"
+ALLOWED_SINCE: Final = (0, 13, 2)
 
 
 def no_room(launch: Launch) -> Iterator[Match]:
@@ -74,3 +88,55 @@ def static_harmful(launch: Launch) -> Iterator[Match]:
     else:
         harm = f"gradients above {LARGEST_FP16 / scale:.1g} overflow, and their steps are skipped for ever"
     yield Match("/fp16/loss_scale", values={"harm": harm})
+
+
+def gradient_type_without_zero(launch: Launch) -> Iterator[Match]:
+    """A type for gradients that stage 0 has no optimizer for."""
+    model, asked = model_type(launch), type_at(launch, "/data_types/grad_accum_dtype")
+    if model is None or asked is None or asked == model:
+        return
+    if (model, asked) != ("bf16", "fp32") or launch.release.version >= BF16_WITH_FP32_GRADIENTS_UNTIL:
+        yield Match("/data_types/grad_accum_dtype", values={"model": model})
+
+
+def parameter_type_at_odds(launch: Launch) -> Iterator[Match]:
+    """A type of parameters that is not that of fp16.enabled and bf16.enabled."""
+    model, asked = model_type(launch), type_at(launch, "/data_types/param_dtype")
+    if model is not None and asked is not None and asked != model:
+        yield Match("/data_types/param_dtype", values={"model": model})
+
+
+def model_type(launch: Launch) -> str | None:
+    """fp16, bf16 or fp32, as the two switches say; None where one of them is not known."""
+    for name in ("fp16", "bf16"):
+        found = reach(launch.config.root, (name, "enabled"))
+        if found.node is None:
+            continue
+        if found.node.kind == "unknown" or (is_auto(found.node) and launch.framework != "deepspeed"):
+            return None
+        if truth(found.node, found.pointer, launch) is not False:
+            return name
+    return "fp32"
+
+
+def type_at(launch: Launch, pointer: str) -> str | None:
+    node = find(launch.config.root, pointer)
+    return TYPES.get(node.value) if node is not None and node.kind == "string" else None
+
+
+def fp16_unsupported(launch: Launch) -> Iterator[Match]:
+    """fp16 on a GPU that DeepSpeed refuses it for, unless the launch sets the variable that allows it."""
+    allowed = launch.command is not None and ALLOW_FP16 in launch.command.environment
+    if not allowed or launch.release.version < ALLOWED_SINCE:
+        yield Match(reach(launch.config.root, ("fp16", "enabled")).pointer)
+
+
+def autocast_without_type(launch: Launch) -> Iterator[Match]:
+    """torch_autocast with no type, or with one that autocast does not cast to."""
+    dtype = find(launch.config.root, "/torch_autocast/dtype")
+    if dtype is None:
+        said = "torch_autocast has no dtype, so torch casts to fp16 on CUDA and DeepSpeed {release} scales no gradients for it"
+        yield Match("/torch_autocast/enabled", message=said)
+    else:
+        said = "torch_autocast.dtype is {value}, to which torch casts nothing; autocast is for bfloat16 and float16"
+        yield Match("/torch_autocast/dtype", message=said)
