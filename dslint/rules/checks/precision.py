@@ -27,6 +27,12 @@ HYSTERESIS: Final = 2
 
 LARGEST_FP16: Final = 65504
 
+# The optimizers of stage 0 stay at the floor and go on (runtime/fp16/fused_optimizer.py).
+NO_ROOM_WITHOUT_ZERO: Final = (
+    "min_loss_scale is {floor} and the scale starts at {start}, so it can't fall; "
+    "without ZeRO DeepSpeed {release} skips every step that overflows, and goes on"
+)
+
 # The words of data_types (runtime/config.py, DtypeEnum), by the type that they stand for.
 TYPES: Final = {
     **dict.fromkeys(("fp32", "float32", "float", "torch.float32"), "fp32"),
@@ -52,7 +58,10 @@ def no_room(launch: Launch) -> Iterator[Match]:
     if floor >= start:
         given = reach(launch.config.root, ("fp16", "min_loss_scale")).node is not None
         key = "min_loss_scale" if given else "initial_scale_power"
-        yield Match(f"/fp16/{key}", values={"floor": f"{floor:g}", "start": f"{start:g}"})
+        stage = reach(launch.config.root, ("zero_optimization", "stage")).node
+        ends = stage is not None and stage.value in (1, 2, 3)
+        values = {"floor": f"{floor:g}", "start": f"{start:g}"}
+        yield Match(f"/fp16/{key}", values=values, message=None if ends else NO_ROOM_WITHOUT_ZERO)
 
 
 def number_at(launch: Launch, key: str, default: float) -> float | None:
