@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[1]
-SHARED = ROOT.parent / "shared"
+from places import SHARED
 
 
 @pytest.fixture(scope="session")

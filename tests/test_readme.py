@@ -5,7 +5,7 @@ import shlex
 import subprocess
 import sys
 
-from conftest import ROOT
+from places import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE = re.findall(r"```console\n(.*?)```", README, re.S)

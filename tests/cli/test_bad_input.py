@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from places import ROOT
 
 START = '{"train_batch_size": 8, "fp16": {"enabled": true}, "x": '
 

@@ -3,7 +3,7 @@
 import difflib
 
 import pytest
-from conftest import SHARED
+from places import SHARED
 
 import dslint
 from dslint.documents import json

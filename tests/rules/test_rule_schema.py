@@ -2,7 +2,7 @@
 
 import json
 
-from conftest import ROOT
+from places import ROOT
 
 from dslint.rules.model import RuleFile
 
