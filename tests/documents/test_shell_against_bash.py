@@ -19,9 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 # Every word that `probe` gets, ended by \x01; every call ended by \x02.
-PRELUDE = (
-    "exec 9>&1\nFUNCNEST=20\nprobe() { { [ $# -gt 0 ] && printf '%s\\1' \"$@\"; printf '\\2'; } >&9; }\n"
-)
+PRELUDE = "exec 9>&1\nprobe() { { [ $# -gt 0 ] && printf '%s\\1' \"$@\"; printf '\\2'; } >&9; }\n"
 
 
 FIRST = "A=one\nB='two three'\nC=\nLONG_NAME=dir/file.json\nN=8\nARR=(--x 1)\n"
@@ -35,8 +33,6 @@ def words_of_bash(script: str) -> list[list[str]]:
         timeout=60,
         check=False,
     )
-    # A function that calls itself for ever is nothing to hold against.
-    assume(b"maximum function nesting level" not in done.stderr)
     out = done.stdout.decode("utf-8", "surrogateescape")
     return [call.split("\x01")[:-1] for call in out.split("\x02")[:-1]]
 
@@ -185,7 +181,7 @@ def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("{{ {}\n}}".format, body),
         st.builds("{} | cat".format, inner),
         st.builds('f() {{\n{}\nprobe "$@"\n}}\nf {}'.format, body, words()),
-        st.builds("f() {{\nlocal A=in\n{}\nreturn\n}}\nf".format, body),
+        st.builds("g() {{\nlocal A=in\n{}\nreturn\n}}\ng".format, body),
         st.builds("{} && exit".format, CONDITIONS),
         st.builds("C=$( {}\n)".format, body),
     )
@@ -197,6 +193,8 @@ def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 @given(st.lists(st.recursive(statements(), compound, max_leaves=8), min_size=1, max_size=5))
 def test_every_call_that_bash_makes_is_among_those_that_are_read(lines):
     script = FIRST + "\n".join(lines) + "\n"
+    # A function that is defined anew inside itself may call itself for ever.
+    assume(script.count("f() {") < 2 and script.count("g() {") < 2)
     read = words_read(script)
     for real in words_of_bash(script):
         assert any(agrees(one, real) for one in read), (script, read, real)
