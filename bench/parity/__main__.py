@@ -26,7 +26,7 @@ import click
 
 from bench.parity.asking import Release
 from bench.parity.judging import Disagreement, Word, disagreement, is_machine, points, rules, word
-from bench.parity.mutate import Config, Mutator, Variant
+from bench.parity.mutate import Config, Mutator, Variant, without
 from bench.parity.reducing import smallest
 from dslint.engine.pool import Pool
 from dslint.engine.verdict import Run
@@ -60,6 +60,15 @@ class Result(NamedTuple):
     groups: dict[tuple[str, str], int]
     shown: list[Shown]
     sampled: list[tuple[Config, Word, str]]
+
+    def joined(self, other: Result) -> Result:
+        """Both results as one."""
+        mine, others = self._asdict(), other._asdict()
+        groups = Counter(self.groups) + Counter(other.groups)
+        both = {
+            name: value + others[name] for name, value in mine.items() if name not in ("release", "groups")
+        }
+        return Result(self.release, groups=dict(groups), **both)
 
 
 @click.command()
@@ -109,6 +118,18 @@ def main(
 
 
 def compare(release: Release, variants: Sequence[Variant]) -> Result:
+    """The variants, and then those that both refuse once more without what dslint's errors stand at.
+
+    The second look shows whether the errors were about what the engine minds: if it still refuses, dslint must see why.
+    """
+    first, peeled = look(release, variants)
+    second, _ = look(release, peeled)
+    return first.joined(second)
+
+
+def look(release: Release, variants: Sequence[Variant]) -> tuple[Result, list[Variant]]:
+    """The result for some variants, and the refused ones without what dslint's errors stand at."""
+    peeled: list[Variant] = []
     with click.progressbar(length=len(variants), label=f"DeepSpeed {release.name}", file=sys.stderr) as bar:
         verdicts = release.verdicts([variant.config for variant in variants], bar.update)
     found: dict[tuple[str, str], list[tuple[Variant, Disagreement]]] = defaultdict(list)
@@ -119,13 +140,17 @@ def compare(release: Release, variants: Sequence[Variant]) -> Result:
         for variant, verdict in pairs:
             said_of = word(variant.config, release.name)
             between = disagreement(verdict, said_of)
+            if between is None and verdict != "ok":
+                smaller = without(variant.config, said_of.places)
+                smaller.setdefault("train_micro_batch_size_per_gpu", 1)
+                peeled.append(Variant(variant.number, f"{variant.told}; without its errors", smaller))
             if between is not None:
                 found[between.kind, between.group].append((variant, between))
             elif verdict == "ok" and said_of.later:
                 later.append((variant.config, said_of, ""))
     shown = [reduced(release, *one) for group in found.values() for one in group[:REDUCED]]
     kinds = Counter(kind for (kind, _), group in found.items() for _ in group)
-    return Result(
+    result = Result(
         release.name,
         len(variants),
         sum(verdict != "ok" for verdict in verdicts),
@@ -137,6 +162,7 @@ def compare(release: Release, variants: Sequence[Variant]) -> Result:
         shown,
         later,
     )
+    return result, peeled
 
 
 def reduced(release: Release, variant: Variant, first: Disagreement) -> Shown:
@@ -201,7 +227,8 @@ def markdown(results: Sequence[Result], count: int, seed: int) -> str:
         f"Made by `python -m bench.parity --count {count} --seed {seed}` on {datetime.date.today():%Y-%m-%d}, "
         f"{os.cpu_count()} cores, "
         'DeepSpeed on CPU, as if one process trained. A variant is a real config ("auto" filled with the HF Trainer\'s default '
-        "numbers; what it does not fill is left out) with one or two mutations. Missed: DeepSpeedConfig refuses it and dslint "
+        "numbers; what it does not fill is left out) with one or two mutations, and once more, where both refuse it, without "
+        "what dslint's errors stand at. Missed: DeepSpeedConfig refuses it and dslint "
         "tells of no error there. False: DeepSpeedConfig takes it and dslint tells of an error there.",
         "",
         "| release | variants | refused by the engine | missed | false errors | agreement | errors to come at initialize |",

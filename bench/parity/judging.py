@@ -24,11 +24,15 @@ MACHINE = (
 
 
 class Word(NamedTuple):
-    """`load`: rules whose errors the engine raises when it reads the config; `later`: those that wait for `initialize`."""
+    """`load`: rules whose errors the engine raises when it reads the config; `later`: those that wait for `initialize`.
+
+    `places` are the pointers of all errors.
+    """
 
     load: tuple[str, ...]
     later: tuple[str, ...]
     findings: tuple[str, ...]
+    places: tuple[str, ...]
 
 
 class Disagreement(NamedTuple):
@@ -73,6 +77,7 @@ def word(config: Any, release: str) -> Word:
         tuple(sorted({finding.name for finding in errors if points()[finding.name] == {"load"}})),
         tuple(sorted({finding.name for finding in errors if points()[finding.name] != {"load"}})),
         tuple(spoken(finding) for finding in errors),
+        tuple(finding.place.pointer or "" for finding in errors),
     )
 
 

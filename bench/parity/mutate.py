@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dslint.documents.tree import split_pointer
 from dslint.engine.filling import fill
 from dslint.releases.release import parse_version
 from dslint.releases.schema import known_schemas, schema_for
@@ -337,6 +338,19 @@ def put(config: Config, path: Path_ | None, value: Any, make: bool = False) -> s
         config = inner
     config[path[-1]] = value
     return f"{'.'.join(path)} = {value!r}"
+
+
+def without(config: Config, pointers: Iterable[str]) -> Config:
+    """A copy without what stands at some JSON pointers, or, where nothing does, without the block that lacks it."""
+    smaller = copy.deepcopy(config)
+    for pointer in pointers:
+        path = tuple(split_pointer(pointer))
+        while path and value_at(config, path) is None and path[-1] not in (value_at(config, path[:-1]) or ()):
+            path = path[:-1]
+        block = value_at(smaller, path[:-1]) if path else None
+        if isinstance(block, dict):
+            block.pop(path[-1], None)
+    return smaller
 
 
 def rename(config: Config, path: Path_, key: str) -> None:
