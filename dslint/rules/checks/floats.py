@@ -12,7 +12,8 @@ from dslint.rules.match import Match
 
 # Definitions of the schemas behind which pydantic makes a whole number of a float.
 CONVERTED: Final = frozenset(
-    f"#/$defs/{name}" for name in ("integer", "integer?", "auto-or-integer", "auto-or-integer1", "scale-integer")
+    f"#/$defs/{name}"
+    for name in ("integer", "integer?", "auto-or-integer", "auto-or-integer1", "scale-integer")
 )
 LARGEST: Final = 2**63
 """From here on pydantic 2 refuses a float."""
