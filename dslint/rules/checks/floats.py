@@ -17,6 +17,9 @@ CONVERTED: Final = frozenset(
 )
 LARGEST: Final = 2**63
 """From here on pydantic 2 refuses a float."""
+WHOLE_TO_HJSON: Final = 1e10
+"""Below this hjson, which bare DeepSpeed reads a file with, makes a whole number of 1.0."""
+READS_JSON: Final = frozenset({"transformers", "accelerate", "lightning"})
 
 
 def too_large(launch: Launch) -> Iterator[Match]:
@@ -30,8 +33,11 @@ def too_large(launch: Launch) -> Iterator[Match]:
 
 
 def as_switch(launch: Launch) -> Iterator[Match]:
+    """A float that stays one: strict JSON keeps 1.0, hjson makes a whole number of it below ten thousand million."""
     node = launch.config.root.get("wall_clock_breakdown")
-    if node is not None and is_float(node) and node.value.is_integer():
+    if node is None or not is_float(node) or not node.value.is_integer():
+        return
+    if launch.framework in READS_JSON or abs(node.value) >= WHOLE_TO_HJSON:
         yield Match("/wall_clock_breakdown")
 
 
