@@ -11,6 +11,7 @@ from typing import Final
 
 from dslint.launches.launch import Launch
 from dslint.rules.checks import (
+    auto,
     batch,
     floats,
     optimizer,
@@ -60,6 +61,8 @@ CHECKS: Final[Mapping[str, Check]] = {
     "parameter-type-at-odds": precision.parameter_type_at_odds,
     "fp16-unsupported": precision.fp16_unsupported,
     "autocast-without-type": precision.autocast_without_type,
+    "auto-unresolved": auto.unresolved,
+    "auto-dropped": auto.dropped,
 }
 
 # Families that a config alone has no use for, imported when a rule of theirs is first asked.

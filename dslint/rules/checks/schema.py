@@ -56,8 +56,16 @@ def violations(launch: Launch) -> Sequence[Violation]:
         filled = FILLED if launch.framework in FILLS_AUTO else frozenset[str]()
         root = launch.config.root
         found = walk(schema_for(launch.release), root, filled)
-        known = launch.memo["violations"] = [one for one in found if not is_passed_over(root, one)]
+        known = launch.memo["violations"] = [
+            one for one in found if not (is_passed_over(root, one) or asks_for_nothing(one))
+        ]
     return known
+
+
+def asks_for_nothing(violation: Violation) -> bool:
+    """Is it a key that the release passes over, whose value asks for nothing that could be missed?"""
+    passed_over = violation.kind in ("removed-key", "future-key", "ignored-key") and not violation.refused
+    return passed_over and is_off(violation.node)
 
 
 def is_passed_over(root: Node, violation: Violation) -> bool:
@@ -119,7 +127,8 @@ def say_misplaced(details: Mapping[str, Any]) -> str:
 def say_removed(details: Mapping[str, Any]) -> str:
     replaced = details.get("replaced_by")
     reason = f"; use {dotted(replaced)}" if replaced else ""
-    return f"{details['since']}{reason}"
+    again = f" and came back in {details['again']}" if details.get("again") else ""
+    return f"{details['since']}{again}{reason}"
 
 
 def say_deprecated(details: Mapping[str, Any]) -> str:

@@ -1,0 +1,85 @@
+""" "auto" under bare DeepSpeed, where nothing puts a value in its place: what stops at it, and what drops it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from dslint.documents.tree import Node, find, join_pointer, split_pointer
+from dslint.fixing.fix import Change, Fix
+from dslint.launches.launch import Launch
+from dslint.releases.schema import schema_for
+from dslint.rules.checks.schema import violations
+from dslint.rules.conditions import COERCED_SINCE, reach
+from dslint.rules.match import Match
+
+# Numbers that nothing looks at when the config is read, and that the engine computes with later.
+RECKONED_WITH: Final = frozenset({"gradient_clipping", "gradient_predivide_factor", "steps_per_print"})
+# Parameters that the classes compute with; the engine builds these only when the program brings none of its own.
+PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
+    "optimizer": frozenset({"lr", "betas", "eps", "weight_decay"}),
+    "scheduler": frozenset({"warmup_min_lr", "warmup_max_lr", "warmup_num_steps", "total_num_steps"}),
+}
+
+
+def unresolved(launch: Launch) -> Iterator[Match]:
+    """Each "auto" that DeepSpeed stops at: when it reads the config, builds an optimizer, or makes a step."""
+    for violation in violations(launch):
+        if violation.refused and violation.node.value == "auto":
+            yield match(violation.pointer, "the engine refuses the config")
+    for key in RECKONED_WITH:
+        if is_auto(launch.config.root.get(key)):
+            yield match(f"/{key}", "the engine stops in the first step, where it computes with it")
+    for block, keys in PARAMETERS.items():
+        params = find(launch.config.root, f"/{block}/params")
+        if params is None or launch.memo.get(f"own_{block}") is True:
+            continue
+        for member in params.members:
+            if member.key in keys and is_auto(member.node):
+                yield match(
+                    f"/{block}/params/{member.key}", f"the engine stops when its {block} computes with it"
+                )
+
+
+def dropped(launch: Launch) -> Iterator[Match]:
+    """Each "auto" that DeepSpeed takes for a key that is not there, or for true."""
+    yield from dropped_below(schema_for(launch.release), launch.config.root, "")
+    if launch.release.version < COERCED_SINCE:
+        for block in ("fp16", "bf16"):
+            found = reach(launch.config.root, (block, "enabled"))
+            if is_auto(found.node):
+                fix = Fix("safe", "set it to true", (Change("set", found.pointer, True),))
+                yield Match(found.pointer, values={"block": block}, message=TAKEN_FOR_TRUE, fix=fix)
+
+
+TAKEN_FOR_TRUE: Final = (
+    '{block}.enabled is "auto", which nothing fills under bare DeepSpeed; {release} takes any text for true'
+)
+
+
+def dropped_below(schema: Mapping[str, Any], node: Node, pointer: str) -> Iterator[Match]:
+    for member in node.members:
+        entry = schema.get("properties", {}).get(member.key)
+        if entry is None:
+            continue
+        here = join_pointer(pointer, member.key)
+        if member.node.kind == "object":
+            yield from dropped_below(entry, member.node, here)
+        elif is_auto(member.node) and schema.get("x-auto") == "dropped" and not entry.get("deprecated"):
+            yield Match(here, values={"key": member.key, "default": spoken(entry)})
+
+
+def spoken(entry: Mapping[str, Any]) -> str:
+    """The default that an entry has, as JSON spells it."""
+    default = entry.get("default")
+    if default is None or isinstance(default, (dict, list)):
+        return "its default"
+    return "its default, " + (str(default).lower() if isinstance(default, bool) else str(default))
+
+
+def is_auto(node: Node | None) -> bool:
+    return node is not None and node.kind == "string" and node.value == "auto"
+
+
+def match(pointer: str, then: str) -> Match:
+    return Match(pointer, values={"key": split_pointer(pointer)[-1], "then": then})
