@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from dslint.documents.tree import Dialect, Document, Place, Source
 from dslint.fixing.writing import Unreadable
-from dslint.hardware.profiles import Profile
 from dslint.launches.discover import File
 from dslint.launches.launch import Framework, Launch
 from dslint.releases.release import Release
@@ -16,6 +15,9 @@ from dslint.rules.book import Rule
 from dslint.rules.evaluate import Evaluator
 from dslint.rules.finding import LEVEL, Finding
 from dslint.workspace import Workspace
+
+if TYPE_CHECKING:
+    from dslint.hardware.profiles import Profile
 
 
 class Context(NamedTuple):

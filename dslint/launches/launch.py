@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dslint.documents.tree import Document, Place
-from dslint.hardware.profiles import Profile
 from dslint.releases.release import Release
 
 if TYPE_CHECKING:
     # A config alone needs no reader of scripts, programs or YAML.
     from dslint.documents.python import Program
     from dslint.documents.script import Script
+    from dslint.hardware.profiles import Profile
     from dslint.launches.accelerate import AccelerateConfig
     from dslint.launches.commands import LaunchCommand
     from dslint.launches.training_yaml import TrainingConfig

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dslint.reports.colour import Paint
-from dslint.reports.frame import frame
 from dslint.reports.order import ordered
 from dslint.reports.run import Run
 from dslint.reports.summary import closing
@@ -21,6 +20,9 @@ def render(findings: Sequence[Finding], run: Run) -> str:
 
 
 def lines_of(finding: Finding, run: Run, paint: Paint) -> list[str]:
+    # Imported here: a run that finds nothing draws nothing.
+    from dslint.reports.frame import frame
+
     shown, gutter = frame(finding, paint, run.width)
     notes = {"why": sentence(finding.why), "fix": fix_line(finding, run), "see": visible(finding.url)}
     sign = " " * (gutter + 1) + paint("gutter", "=")
