@@ -57,7 +57,7 @@ def impossible(launch: Launch) -> Iterator[Match]:
 def missing(launch: Launch) -> Iterator[Match]:
     """Bare DeepSpeed is told neither the train batch size nor the micro batch size."""
     root = launch.config.root
-    if root.kind != "object" or root.open:
+    if root.kind != "object" or root.open or is_elastic(root):
         return
     if all(is_nothing(root.get(key)) for key in (TRAIN, MICRO)):
         yield Match(f"/{MICRO}")
@@ -75,7 +75,12 @@ def not_positive(launch: Launch) -> Iterator[Match]:
 def read_batch(launch: Launch) -> Batch | None:
     """The numbers, or None where one of them is not known, is no number, or would be filled by the framework."""
     root = launch.config.root
-    if root.kind != "object" or root.open or root.get("sequence_parallel_size") is not None:
+    if (
+        root.kind != "object"
+        or root.open
+        or is_elastic(root)
+        or root.get("sequence_parallel_size") is not None
+    ):
         return None
     found: list[float | None] = []
     for key in KEYS:
@@ -92,6 +97,13 @@ def read_batch(launch: Launch) -> Batch | None:
             found.append(number)
     batch = Batch(*found)
     return None if batch.train is None and batch.micro is None else batch
+
+
+def is_elastic(root: Node) -> bool:
+    """Does elastic training work the batch out?"""
+    elasticity = root.get("elasticity")
+    enabled = None if elasticity is None or elasticity.kind != "object" else elasticity.get("enabled")
+    return enabled is not None and bool(enabled.plain())
 
 
 def number_of(node: Node) -> float | None:
