@@ -92,12 +92,16 @@ def about_bad(rule: RuleFile, example: Example) -> list[EngineClaim]:
 
 def deepest(claims: Sequence[EngineClaim]) -> EngineClaim:
     """That a text is accepted as far as the claims go; those that need more than a CPU are left out."""
-    shown = [POINTS.index(claim.at) for claim in claims if claim.needs is None]
-    return EngineClaim(accepts=True, at=POINTS[max(shown, default=0)])
+    return EngineClaim(accepts=True, at=deepest_point(claims))
 
 
-def unshown(claim: EngineClaim, run: Run, example: Example) -> str | None:
-    if claim.needs is not None:
+def deepest_point(claims: Sequence[EngineClaim]) -> Point:
+    return POINTS[max((POINTS.index(claim.at) for claim in claims if claim.needs is None), default=0)]
+
+
+def unshown(claim: EngineClaim | None, run: Run, example: Example) -> str | None:
+    """Why a claim, or any run of an example, can't be shown on a CPU; None when it can."""
+    if claim is not None and claim.needs is not None:
         return f"the claim needs {claim.needs}"
     if not example.filename.endswith(".json"):
         return f"{example.filename} is no config file that the engine reads by itself"
