@@ -417,14 +417,14 @@ def rules_met(engine: Any) -> frozenset[str]:
     import json
     import sys
 
-    from dslint.api import lint
-
     config = getattr(getattr(engine, "_config", None), "_param_dict", None)
     if not isinstance(config, dict):
         return frozenset()
     version = getattr(sys.modules.get("deepspeed"), "__version__", None)
     release = None if version is None else str(version).partition("+")[0]
     try:
+        from dslint.api import lint
+
         findings = lint(
             text=json.dumps(config, default=str), deepspeed_version=release, framework="deepspeed"
         )
