@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from engines import SDISTS
 
 from dslint.engine.boundaries import boundaries, bounds, false_error, missed
 from dslint.engine.verdict import Run, Verdict
@@ -16,7 +17,9 @@ FILES = {rule.name: rule for _, rule in rule_files(str(ROOT / "rules"))}
 def pytest_generate_tests(metafunc):
     if "proof" in metafunc.fixturenames:
         rules = book.load()
-        found = [each for rule in FILES.values() for each in boundaries(rule, rules, FILES)]
+        # Without the releases there is nothing to ask; the empty set is listed as skipped.
+        files = FILES.values() if SDISTS else ()
+        found = [each for rule in files for each in boundaries(rule, rules, FILES)]
         metafunc.parametrize("proof", found, ids=lambda each: each.name)
 
 
