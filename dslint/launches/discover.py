@@ -56,10 +56,21 @@ def discover(paths: Sequence[str], include: Sequence[str] = (), exclude: Sequenc
     """
     chosen = Patterns(include, exclude)
     found: dict[str, File] = {}
+    folders: dict[str, str] = {}
     for path in paths:
         for file in files_at(path, chosen):
-            found.setdefault(os.path.realpath(file.path), file)
+            found.setdefault(identity(file.path, folders), file)
     return list(found.values())
+
+
+def identity(path: str, folders: dict[str, str]) -> str:
+    """What makes two paths one file; `folders` keeps what was learned of the folders, which most files share."""
+    if os.path.islink(path):
+        return os.path.realpath(path)
+    folder, name = os.path.split(path)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder or ".")
+    return os.path.join(folders[folder], name)
 
 
 class Patterns:
@@ -103,7 +114,7 @@ def files_at(path: str, chosen: Patterns) -> Iterator[File]:
 
 def shown_path(path: str) -> str:
     """A path as reports show it: relative to the working directory, with `/`."""
-    relative = os.path.relpath(path)
+    relative = os.path.relpath(path) if os.path.isabs(path) else os.path.normpath(path)
     return relative.replace(os.sep, "/")
 
 
