@@ -20,6 +20,7 @@ from dslint.rules.checks import (
     syntax,
 )
 from dslint.rules.checks.offload import OFFLOAD_CHECKS
+from dslint.rules.checks.optimizer_values import OPTIMIZER_VALUE_CHECKS
 from dslint.rules.checks.schema import SCHEMA_CHECKS
 from dslint.rules.checks.zero import ZERO_CHECKS
 from dslint.rules.match import Match
@@ -28,6 +29,7 @@ Check = Callable[[Launch], Iterable[Match]]
 
 CHECKS: Final[Mapping[str, Check]] = {
     **SCHEMA_CHECKS,
+    **OPTIMIZER_VALUE_CHECKS,
     **ZERO_CHECKS,
     **OFFLOAD_CHECKS,
     "float-too-large": floats.too_large,

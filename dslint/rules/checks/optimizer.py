@@ -10,7 +10,7 @@ from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.releases.names import nearest
 from dslint.releases.release import KNOWN, Release
-from dslint.releases.schema import optimizers
+from dslint.releases.schema import optimizers, torch_optimizers
 from dslint.rules.conditions import reach
 from dslint.rules.match import Match
 
@@ -128,27 +128,82 @@ def display_names(release: Release) -> list[str]:
 
 
 def parameter(launch: Launch) -> Iterator[Match]:
-    """A parameter that no class which this name may stand for takes."""
-    entry = entry_of(launch)
+    """A parameter that the class which is built does not take."""
+    name = optimizer_type(launch)
     params = reach(launch.config.root, ("optimizer", "params")).node
-    if entry is None or params is None or entry["others"] != "refused" or is_ours(launch):
+    if name is None or params is None or is_ours(launch):
         return
+    taken = taken_parameters(launch, name)
+    if taken is None:
+        return
+    entry = entry_of(launch)
+    others = frozenset() if entry is None else frozenset(entry["params"])
     for member in params.members:
-        if member.key not in entry["params"] and member.key != "max_grad_norm":
-            yield parameter_match(launch, member.key, params, list(entry["params"]))
+        if member.key not in taken and member.key != "max_grad_norm":
+            yield parameter_match(launch, member.key, params, sorted(taken), member.key in others)
 
 
-def parameter_match(launch: Launch, key: str, params: Node, known: list[str]) -> Match:
+def taken_parameters(launch: Launch, name: str) -> frozenset[str] | None:
+    """The parameters that the optimizer takes in this launch; None where any will do, or none is known."""
+    entry = entry_of(launch)
+    if entry is None:
+        torch = torch_optimizers().get(name)
+        return None if torch is None else frozenset(torch["params"])
+    if entry["others"] != "refused":
+        return None
+    use = class_in_use(launch)
+    chosen = [one["params"] for one in entry["classes"] if one["when"] == use]
+    return frozenset({*chosen[0], *entry["engine"]} if chosen else entry["params"])
+
+
+def class_in_use(launch: Launch) -> str | None:
+    """Which of an optimizer's classes this config builds: torch, cpu or gpu; None where that can't be told."""
+    root = launch.config.root
+    torch_adam = reach(root, ("optimizer", "params", "torch_adam")).node
+    if torch_adam is not None:
+        asked = torch_adam.plain()
+        if torch_adam.kind == "unknown":
+            return None
+        if asked:
+            return "torch"
+    zero = root.get("zero_optimization")
+    if zero is None:
+        return "gpu"
+    if (
+        zero.kind != "object"
+        or zero.open
+        or zero.get("cpu_offload") is not None
+        or zero.get("zenflow") is not None
+    ):
+        return None
+    offload = zero.get("offload_optimizer")
+    if offload is None or offload.kind == "null":
+        return "gpu"
+    device = offload.get("device") if offload.kind == "object" and not offload.open else None
+    value = None if device is None else device.value
+    return {"cpu": "cpu", "nvme": "cpu", "none": "gpu"}.get(value) if isinstance(value, str) else None
+
+
+def parameter_match(launch: Launch, key: str, params: Node, known: list[str], elsewhere: bool) -> Match:
     pointer = f"/optimizer/params/{key}"
-    near = [name for name in nearest(key, known) if params.get(name) is None]
+    near = [] if elsewhere else [name for name in nearest(key, known) if params.get(name) is None]
     if near:
         fix = Fix("safe", f"rename it to {near[0]}", (Change("rename", pointer, near[0]),))
     else:
         fix = Fix("unsafe", f"remove {key}", (Change("remove", pointer),))
     hint = f"; did you mean {near[0]}?" if near else ""
+    if elsewhere:
+        hint = f" in the form that this config asks for ({FORMS[class_in_use(launch) or 'gpu']})"
     return Match(
         pointer, values={"key": key, "name": optimizer_type(launch), "hint": hint}, mark="key", fix=fix
     )
+
+
+FORMS: Final = {
+    "gpu": "DeepSpeed's own for GPUs",
+    "cpu": "DeepSpeed's own for an offloaded optimizer",
+    "torch": "torch's, since torch_adam is on",
+}
 
 
 def untested(launch: Launch) -> Iterator[Match]:
