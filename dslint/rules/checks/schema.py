@@ -246,10 +246,27 @@ def fix_misplaced(violation: Violation, launch: Launch) -> Fix | None:
         return Fix(
             "safe", f"remove {key}, which only the other format has", (Change("remove", violation.pointer),)
         )
+    if needs_switch(launch, places[0]):
+        # Moved, it would be alone in a block that is not on, or that the release refuses without its switch.
+        gone = Fix(
+            "unsafe",
+            f"remove {key}, which is for {dotted(places[0])}",
+            (Change("remove", violation.pointer),),
+        )
+        return gone if violation.refused else None
     safety: Safety = safety_of(violation) if len(places) == 1 else "unsafe"
     if any(blocked(launch, place) for place in places[:1]):
         return None
     return Fix(safety, f"move it to {dotted(places[0])}", (Change("move", violation.pointer, places[0]),))
+
+
+def needs_switch(launch: Launch, place: str) -> bool:
+    """Would a key at this place make a new block, one that has to be switched on?"""
+    block = place.rpartition("/")[0]
+    if not block or find(launch.config.root, block) is not None:
+        return False
+    entry = property_at(schema_for(launch.release), block)
+    return entry is not None and "enabled" in entry.get("properties", {})
 
 
 def is_other_format(pointer: str, place: str) -> bool:
