@@ -1,11 +1,18 @@
-"""What all tests share: where the repository and the real files beside it lie."""
+"""What all tests share: where the repository and the real files beside it lie, and how hypothesis chooses."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from places import SHARED
+
+# The same examples in every run, so that a red build is red for all; `make fuzz` looks for new ones.
+settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+settings.register_profile("explore", derandomize=False, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(scope="session")
