@@ -36,6 +36,7 @@ MACHINE: Final = (
     "nvcc",
     "No module named",
     "Cannot find compatible",
+    "not been implemented on CPU backend",
     "Address already in use",
 )
 GRACE: Final = 15.0
@@ -49,6 +50,9 @@ def main(arguments: list[str]) -> int:
     sys.path[:0] = [path for path in trial.folders if path not in sys.path]
     try:
         device = prepare(trial, events)
+    except NoGpu as error:
+        events("trouble", text=str(error))
+        return 2
     except Exception as error:
         events("trouble", text=sentence(error))
         return 2
@@ -70,6 +74,10 @@ def main(arguments: list[str]) -> int:
     measured(session)
     events("end")
     return 0
+
+
+class NoGpu(Exception):
+    """A GPU was asked for, and there is none."""
 
 
 def loop_of(trial: Trial) -> Any:
@@ -94,8 +102,8 @@ def prepare(trial: Trial, events: Events) -> Device:
 
     accelerator = get_accelerator()
     device = str(accelerator.device_name())
-    if trial.device == "cuda" and device != "cuda":
-        raise RuntimeError("--device cuda, but torch sees no CUDA GPU here")
+    if "cuda" in (trial.device, device) and not torch.cuda.is_available():
+        raise NoGpu("torch sees no CUDA GPU here; --device cpu runs without one")
     torch.manual_seed(0)
     if device == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
@@ -107,7 +115,7 @@ def machine(deepspeed: Any, torch: Any, device: str) -> dict[str, Any]:
     import importlib.metadata
 
     facts: dict[str, Any] = {
-        "deepspeed": str(deepspeed.__version__).partition("+")[0],
+        "deepspeed": str(deepspeed.__version__).partition("+")[0].strip(),
         "torch": str(torch.__version__),
         "device": device,
         "device_name": torch.cuda.get_device_name() if device == "cuda" else device.upper(),

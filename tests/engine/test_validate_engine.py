@@ -303,6 +303,18 @@ def nothing():
         assert said in record.error.message
 
 
+def test_a_gpu_that_is_not_there_is_no_fault_of_the_config():
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    record = run(trial(config())._replace(device="cuda"))
+    assert (record.ended, record.error.message) == (
+        "not-run",
+        "torch sees no CUDA GPU here; --device cpu runs without one",
+    )
+
+
 class TestAcceptedFunction:
     def test_a_text_that_the_engine_takes(self):
         verdict = accepted(config(bf16={"enabled": True}), device="cpu")
