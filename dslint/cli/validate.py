@@ -148,7 +148,10 @@ def trial_of(path: str, asked: dict[str, Any]) -> Trial:
     from dslint.engine.fitting import Fitted, content_of, fit, framework_for
     from dslint.engine.trial import Trial
     from dslint.fixing.writing import Unreadable, read
+    from dslint.launches.discover import kind_of
 
+    if kind_of(path) not in (None, "json"):
+        raise Stop(f"{path} is no DeepSpeed config in JSON; give validate the config that it names")
     try:
         text = read(path, path).text
     except Unreadable as error:

@@ -153,6 +153,20 @@ def test_a_config_that_is_not_there_is_one_line(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+def test_what_only_names_a_config_is_refused(tmp_path):
+    (tmp_path / "accelerate.yaml").write_text("distributed_type: DEEPSPEED\n")
+    done = subprocess.run(
+        validate_command("accelerate.yaml"),
+        cwd=tmp_path,
+        env=played(tmp_path, ""),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "give validate the config that it names" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
