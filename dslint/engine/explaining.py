@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # A finding below this many points does not explain an error.
 ENOUGH: Final = 4
+_ROW: Final = re.compile(r"\bline (\d+),? column \d+")
 _INPUT: Final = re.compile(r"input_value=.*?(?=, input_type=|\])", re.DOTALL)
 
 
@@ -94,6 +95,9 @@ def points(error: EngineError, finding: Finding, cause: Cause | None) -> int:
     if any(claim.lower() in " ".join(error.message.lower().split()) for claim in claims(finding.name)):
         score += 8
     if cause is not None and likeness(cause, finding):
+        score += 4
+    row = _ROW.search(error.message)
+    if row and int(row[1]) == finding.place.source.position(finding.place.start).row:
         score += 4
     keys = (finding.place.pointer or "").split("/")[1:]
     if keys and re.search(rf"(?<!\w){re.escape(keys[-1])}(?!\w)", text):

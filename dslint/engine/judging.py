@@ -29,10 +29,17 @@ STAGES: Final = {
 def headline(record: Record) -> str:
     """accepted, refused while its config was loaded, died in step 21, …"""
     if record.ended == "accepted":
-        return "lived" if record.trial.stress == "overflow" else "accepted"
+        if record.trial.stress != "overflow":
+            return "accepted"
+        return "lived, but learns nothing" if idle_after(record) else "lived"
     if record.ended == "not-run" or record.error is None:
         return HEADLINES[record.ended]
     return f"{HEADLINES[record.ended]} {STAGES[record.error.stage].format(step=record.error.step)}"
+
+
+def tone(record: Record) -> str:
+    """Which of the ways to end a record looks like: one that lived and learns nothing is no good end."""
+    return "late" if record.trial.stress == "overflow" and idle_after(record) else record.ended
 
 
 def consequences(record: Record) -> list[str]:
@@ -55,7 +62,7 @@ def overflowed(record: Record) -> list[str]:
     fell = f", and the loss scale fell from {short(scales[0])} to {short(scales[-1])}" if scales else ""
     said: list[str] = []
     if skipped:
-        said.append(f"{count(skipped, 'step')} in a row overflowed and {was(skipped)} skipped{fell}")
+        said.append(f"{count(skipped, 'step')} overflowed and {was(skipped)} skipped{fell}")
     elif storm:
         said.append(f"{count(len(storm), 'step')} under stress {was(len(storm))} taken as any other")
     if record.ended == "died" and record.error is not None and MINIMUM in record.error.message:
@@ -68,19 +75,38 @@ def overflowed(record: Record) -> list[str]:
 
 
 def afterwards(record: Record, storm: Sequence[Step]) -> list[str]:
-    last = storm[-1].number if storm else 0
-    after = [step for step in record.steps if step.number > last]
+    after = steps_after(record)
     if not after:
         return []
+    first = after[0].number
     if all(step.skipped for step in after):
-        return [f"it did not stop, but it learns nothing: every step since {last + 1} was skipped as well"]
+        return [f"it did not stop, but it learns nothing: every step since {first} was skipped as well"]
     if not all(math.isfinite(step.loss) for step in after):
         return ["afterwards its loss was no number any more"]
+    if idle_after(record):
+        scale = after[-1].scale
+        under = f" under the loss scale of {short(scale)} that was left" if scale is not None else ""
+        return [
+            f"it did not stop, but it learns nothing: from step {first} on, {percent(share(after, False) or 0.0)} of the "
+            f"gradient's elements were 0{under}"
+        ]
     loss = short(after[-1].loss)
     if not any(step.skipped for step in storm):
         return [f"it trained on, to a loss of {loss}"]
     first = next(step.number for step in after if not step.skipped)
     return [f"from step {first} on it trained again, to a loss of {loss}"]
+
+
+def steps_after(record: Record) -> list[Step]:
+    """The steps after the last one under stress."""
+    last = max((step.number for step in record.steps if step.stressed), default=0)
+    return [step for step in record.steps if step.number > last]
+
+
+def idle_after(record: Record) -> bool:
+    """After the storm, was every step skipped, or its gradient mostly 0?"""
+    after = steps_after(record)
+    return bool(after) and (all(step.skipped for step in after) or (share(after, False) or 0.0) >= VANISHED)
 
 
 def underflowed(record: Record) -> list[str]:
@@ -131,9 +157,9 @@ def end_of(record: Record) -> str:
         zeros = share(record.steps, True) or 0.0
         lost = "lost nothing" if zeros < 0.01 else f"lost {percent(zeros)} of its gradient"
         return f"{lost} and came to a loss of {short(record.steps[-1].loss)}"
-    return (
-        headline(record) if record.ended != "accepted" else "lived" if record.trial.stress else "was accepted"
-    )
+    if record.ended == "accepted":
+        return headline(record) if record.trial.stress else "was accepted"
+    return headline(record) if record.ended == "died" else f"was {headline(record)}"
 
 
 def short(value: float) -> str:

@@ -111,7 +111,7 @@ def section(pair: Pair) -> Iterator[str]:
 def run(validated: Validated, number: int, keyed: bool) -> Iterator[str]:
     record, explanation = validated
     key = f'<span class="key s{number}"></span>' if keyed else ""
-    badge = f'<span class="badge {record.ended}">{text(judging.headline(record))}</span>'
+    badge = f'<span class="badge {judging.tone(record)}">{text(judging.headline(record))}</span>'
     yield f'<div class="head"><h2>{key}{text(record.trial.shown)}</h2>{badge}</div>'
     yield f'<p class="faint">{text(report_text.setting(record))}</p>'
     for sentence in judging.consequences(record):

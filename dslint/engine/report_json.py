@@ -32,6 +32,7 @@ def validated_item(validated: Validated) -> dict[str, Any]:
         "headline": headline(record),
         "error": None if record.error is None else record.error._asdict(),
         "explained_by": [item(finding) for finding in explanation.explaining],
+        "unforeseen": explanation.unforeseen(record),
         "cause": None
         if cause is None
         else {"name": cause.message.name, "summary": cause.summary, "fix": cause.fix},

@@ -48,7 +48,7 @@ def render(pairs: Sequence[Pair], paint: Paint, width: int, bars: bool = True) -
 def block(validated: Validated, paint: Paint, width: int, bars: bool, told: set[str]) -> Iterator[str]:
     """One run; `told` are the notes that stand in an earlier one."""
     record, explanation = validated
-    yield f"{paint('bold', record.trial.shown)}: {paint(STYLES[record.ended], judging.headline(record))}"
+    yield f"{paint('bold', record.trial.shown)}: {paint(STYLES[judging.tone(record)], judging.headline(record))}"
     yield f"  {paint('faint', setting(record))}"
     for sentence in judging.consequences(record):
         yield from wrapped(sentence[0].upper() + sentence[1:] + ".", width, paint, "bold")
@@ -90,6 +90,8 @@ def error_lines(record: Record, paint: Paint) -> Iterator[str]:
         yield f"  {paint('error', '|')} {line}"
     if error.where:
         yield f"  {paint('faint', f'raised in {error.where}')}"
+    if record.ended == "not-run":
+        yield "  This machine stood in the way, not the config; nothing is known of that."
 
 
 def explanation_lines(record: Record, explanation: Explanation, paint: Paint, width: int) -> Iterator[str]:
@@ -117,7 +119,7 @@ def explanation_lines(record: Record, explanation: Explanation, paint: Paint, wi
 def table(record: Record, bars: bool) -> Iterator[tuple[str, str]]:
     """The facts and numbers, a row each."""
     facts, steps = record.facts, record.steps
-    if facts:
+    if "stage" in facts:
         yield "precision", precision(facts)
         yield "zero", zero(facts)
         yield from batch(facts)
@@ -129,7 +131,9 @@ def table(record: Record, bars: bool) -> Iterator[tuple[str, str]]:
         yield from scale(steps, bars)
         yield from norm(steps, bars)
         yield from zeros(steps, bars)
-    memory = "" if record.peak_memory is None else f"{judging.size(record.peak_memory)} at the peak"
+    memory = (
+        "" if record.peak_memory is None or not steps else f"{judging.size(record.peak_memory)} at the peak"
+    )
     time = "" if record.step_seconds is None else f"{judging.seconds(record.step_seconds)} a step"
     if memory or time:
         yield "cost", ", ".join(filter(None, (time, memory)))

@@ -94,7 +94,7 @@ class EngineError(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        return f"{self.type}: {self.message}" if self.message else self.type
+        return ": ".join(filter(None, (self.type, self.message)))
 
 
 class Record(NamedTuple):

@@ -111,9 +111,7 @@ class TestText:
     def test_a_death_by_overflow_is_told_with_its_figures(self):
         said = text_of(died_record())
         assert "a.json: died in step 21" in said
-        assert (
-            "17 steps in a row overflowed and were skipped, and the loss scale fell from 65536 to 1" in said
-        )
+        assert "17 steps overflowed and were skipped, and the loss scale fell from 65536 to 1" in said
         assert "17 steps skipped" in said
 
     def test_two_runs_end_with_one_sentence(self):
@@ -153,6 +151,28 @@ class TestMeaning:
             "learns nothing" in said for said in judging.consequences(record(steps=steps, stress="overflow"))
         )
 
+    def test_living_on_a_loss_scale_under_which_everything_vanishes_is_not_learning(self):
+        steps = [
+            step(
+                number,
+                skipped=3 < number < 22,
+                stressed=3 < number < 22,
+                zeros=1.0 if number > 21 else 0.0,
+                scale=1e-7,
+            )
+            for number in range(1, 25)
+        ]
+        made = record(steps=steps, stress="overflow")
+        assert judging.headline(made) == "lived, but learns nothing"
+        assert '<span class="badge late">' in html_of(made)
+        assert judging.comparison(made, lived_record()).endswith(
+            "a.json lived, but learns nothing; b.json lived"
+        )
+        assert judging.consequences(made)[-1] == (
+            "it did not stop, but it learns nothing: from step 22 on, 100.0 % of the gradient's elements were 0 under the "
+            "loss scale of 1e-07 that was left"
+        )
+
     def test_vanished_gradients_are_named(self):
         steps = [step(number, zeros=0.96, scale=0.5, stressed=True) for number in range(1, 5)]
         said = judging.consequences(record(steps=steps, stress="underflow"))
@@ -179,6 +199,12 @@ class TestMeaning:
 
 
 class TestComparing:
+    def test_a_refused_config_was_refused(self):
+        other = record("refused", error=EngineError("load", "E", "x"))
+        assert judging.comparison(other, record(shown="b.json")) == (
+            "a.json was refused while its config was loaded; b.json was accepted"
+        )
+
     def test_the_other_config_meets_the_storm_that_killed_the_first(self):
         assert storm_length(died_record()) == 18
 
