@@ -421,7 +421,7 @@ def rules_met(engine: Any) -> frozenset[str]:
     if not isinstance(config, dict):
         return frozenset()
     version = getattr(sys.modules.get("deepspeed"), "__version__", None)
-    release = None if version is None else str(version).partition("+")[0]
+    release = None if version is None else str(version).partition("+")[0].strip()
     try:
         from dslint.api import lint
 
