@@ -14,13 +14,10 @@ from dslint.rules.checks import (
     auto,
     batch,
     floats,
-    optimizer,
     precision,
-    scheduler,
     syntax,
 )
 from dslint.rules.checks.offload import OFFLOAD_CHECKS
-from dslint.rules.checks.optimizer_values import OPTIMIZER_VALUE_CHECKS
 from dslint.rules.checks.schema import SCHEMA_CHECKS
 from dslint.rules.checks.zero import ZERO_CHECKS
 from dslint.rules.match import Match
@@ -29,7 +26,6 @@ Check = Callable[[Launch], Iterable[Match]]
 
 CHECKS: Final[Mapping[str, Check]] = {
     **SCHEMA_CHECKS,
-    **OPTIMIZER_VALUE_CHECKS,
     **ZERO_CHECKS,
     **OFFLOAD_CHECKS,
     "float-too-large": floats.too_large,
@@ -46,15 +42,6 @@ CHECKS: Final[Mapping[str, Check]] = {
     "batch-impossible": batch.impossible,
     "batch-missing": batch.missing,
     "batch-not-positive": batch.not_positive,
-    "optimizer-unknown": optimizer.unknown,
-    "optimizer-removed": optimizer.removed,
-    "optimizer-parameter": optimizer.parameter,
-    "optimizer-untested": optimizer.untested,
-    "scheduler-unknown": scheduler.unknown,
-    "scheduler-parameter": scheduler.parameter,
-    "scheduler-parameter-missing": scheduler.missing_parameter,
-    "warmup-not-positive": scheduler.warmup_not_positive,
-    "learning-rates-at-odds": scheduler.rates_at_odds,
     "loss-scale-no-room": precision.no_room,
     "loss-scale-key-in-bf16": precision.loss_scale_key_in_bf16,
     "loss-scale-window-small": precision.window_small,
@@ -67,8 +54,13 @@ CHECKS: Final[Mapping[str, Check]] = {
     "auto-dropped": auto.dropped,
 }
 
-# Families that a config alone has no use for, imported when a rule of theirs is first asked.
+# Families that many configs have no use for, imported in this order until one has the check that a rule asks for.
 LATER: Final = (
+    "dslint.rules.checks.optimizer:OPTIMIZER_CHECKS",
+    "dslint.rules.checks.optimizer_values:OPTIMIZER_VALUE_CHECKS",
+    "dslint.rules.checks.scheduler:SCHEDULER_CHECKS",
+    "dslint.rules.checks.scheduler_values:SCHEDULER_VALUE_CHECKS",
+    "dslint.rules.checks.blocks:BLOCK_CHECKS",
     "dslint.rules.checks.launch:LAUNCH_CHECKS",
     "dslint.rules.checks.script:SCRIPT_CHECKS",
     "dslint.rules.checks.trainer:TRAINER_CHECKS",
@@ -77,6 +69,7 @@ LATER: Final = (
 )
 
 
+@cache
 def check_named(name: str) -> Check:
     """The check of a name.
 
@@ -84,13 +77,16 @@ def check_named(name: str) -> Check:
         KeyError: there is no check of this name.
     """
     found = CHECKS.get(name)
-    return found if found is not None else later_checks()[name]
+    if found is not None:
+        return found
+    for table in LATER:
+        checks = table_at(table)
+        if name in checks:
+            return checks[name]
+    raise KeyError(name)
 
 
-@cache
-def later_checks() -> dict[str, Check]:
-    found: dict[str, Check] = {}
-    for entry in LATER:
-        module, _, table = entry.partition(":")
-        found.update(getattr(__import__(module, fromlist=(table,)), table))
+def table_at(entry: str) -> Mapping[str, Check]:
+    module, _, table = entry.partition(":")
+    found: Mapping[str, Check] = getattr(__import__(module, fromlist=(table,)), table)
     return found

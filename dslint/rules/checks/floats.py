@@ -35,10 +35,15 @@ def too_large(launch: Launch) -> Iterator[Match]:
 def as_switch(launch: Launch) -> Iterator[Match]:
     """A float that stays one: strict JSON keeps 1.0, hjson makes a whole number of it below ten thousand million."""
     node = launch.config.root.get("wall_clock_breakdown")
-    if node is None or not is_float(node) or not node.value.is_integer():
-        return
-    if launch.framework in READS_JSON or abs(node.value) >= WHOLE_TO_HJSON:
+    if node is not None and is_float(node) and node.value.is_integer() and stays_float(launch, node):
         yield Match("/wall_clock_breakdown")
+
+
+def stays_float(launch: Launch, node: Node) -> bool:
+    """Is a number surely a float to the engine, whole or not? hjson reads 1e2 from a file as the integer 100."""
+    if not is_float(node):
+        return False
+    return not node.value.is_integer() or launch.framework in READS_JSON or abs(node.value) >= WHOLE_TO_HJSON
 
 
 def is_float(node: Node) -> bool:

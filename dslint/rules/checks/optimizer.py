@@ -225,3 +225,11 @@ def untested(launch: Launch) -> Iterator[Match]:
             values={"name": name, "stage": stage.value},
             fix=Fix("safe", "set zero_allow_untested_optimizer to true", (change,)),
         )
+
+
+OPTIMIZER_CHECKS: Final = {
+    "optimizer-unknown": unknown,
+    "optimizer-removed": removed,
+    "optimizer-parameter": parameter,
+    "optimizer-untested": untested,
+}

@@ -9,7 +9,8 @@ from dslint.documents.tree import Node, find
 from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.releases.names import nearest
-from dslint.releases.schema import schedulers
+from dslint.releases.schema import scheduler, schedulers
+from dslint.rules.checks.floats import stays_float
 from dslint.rules.checks.optimizer import is_given
 from dslint.rules.conditions import FILLS_AUTO, as_number, is_auto, reach
 from dslint.rules.match import Match
@@ -45,8 +46,9 @@ def scheduler_type(launch: Launch) -> str | None:
 
 
 def entry_of(launch: Launch) -> Mapping[str, Any] | None:
+    """What a name stands for in this release: DeepSpeed's own scheduler, else torch's."""
     name = scheduler_type(launch)
-    return None if name is None else schedulers(launch.release).get(name)
+    return None if name is None else scheduler(launch.release, name)
 
 
 def params_of(launch: Launch) -> Node | None:
@@ -128,11 +130,13 @@ def auto_fix(launch: Launch, key: str, params: Node | None) -> Fix | None:
 
 def warmup_not_positive(launch: Launch) -> Iterator[Match]:
     """A number of warmup steps that is no whole number above 0."""
-    params = params_of(launch)
+    params, entry = params_of(launch), entry_of(launch)
     node = None if params is None else params.get("warmup_num_steps")
-    if entry_of(launch) is None or node is None or node.kind != "number" or brought(launch):
+    if entry is None or "warmup_num_steps" not in entry["params"] or brought(launch):
         return
-    if not isinstance(node.value, int) or node.value <= 0:
+    if node is None or node.kind != "number":
+        return
+    if node.value <= 0 or stays_float(launch, node):
         whole = int(node.value) if node.value == node.value // 1 else 0
         fix = None
         if whole > 0:
@@ -144,12 +148,34 @@ def warmup_not_positive(launch: Launch) -> Iterator[Match]:
 
 def rates_at_odds(launch: Launch) -> Iterator[Match]:
     """The optimizer's learning rate and the peak that the scheduler sets, which wins."""
-    if scheduler_type(launch) not in WARMUPS or brought(launch):
+    name, entry = scheduler_type(launch), entry_of(launch)
+    params = params_of(launch)
+    if name not in WARMUPS or entry is None or params is None or brought(launch):
         return
     rate = reach(launch.config.root, ("optimizer", "params", "lr")).node
-    peak = reach(launch.config.root, ("scheduler", "params", "warmup_max_lr")).node
-    if rate is None or peak is None or is_auto(rate) or is_auto(peak):
+    peak = params.get("warmup_max_lr")
+    if rate is None or is_auto(rate):
         return
-    first, second = as_number(rate.value), as_number(peak.value)
-    if first is not None and second is not None and first != second:
-        yield Match("/scheduler/params/warmup_max_lr", values={"lr": f"{first:g}", "peak": f"{second:g}"})
+    first = as_number(rate.value)
+    second = entry["params"]["warmup_max_lr"] if peak is None else as_number(peak.value)
+    if first is None or not isinstance(second, (int, float)) or first == second:
+        return
+    values = {"lr": f"{first:g}", "peak": f"{second:g}", "name": name}
+    yield Match(
+        "/scheduler/params/warmup_max_lr", values=values, message=DEFAULT_PEAK if peak is None else None
+    )
+
+
+DEFAULT_PEAK: Final = (
+    "warmup_max_lr is not given and is {peak} in {name} of DeepSpeed {release}; "
+    "training peaks there, not at the optimizer's lr of {lr}"
+)
+
+
+SCHEDULER_CHECKS: Final = {
+    "scheduler-unknown": unknown,
+    "scheduler-parameter": parameter,
+    "scheduler-parameter-missing": missing_parameter,
+    "warmup-not-positive": warmup_not_positive,
+    "learning-rates-at-odds": rates_at_odds,
+}
