@@ -18,6 +18,7 @@ from dslint.documents.python_trees import (
     Value,
     blur,
     blurred,
+    erase,
     remove,
     spread,
     unseen,
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
 
 When = Literal["yes", "no", "maybe"]
+
+
+def is_shared(change: Alteration) -> bool:
+    """Whether another name has the object from here on: in which order the two change it is not followed."""
+    return bool(change.alias) or change.node is None
 
 
 class Changes:
@@ -102,7 +108,9 @@ class Changes:
             target = self.reach(root, keys)
             if target is None:
                 return
-            if change.kind == "escape":
+            if change.kind == "escape" and is_shared(change):
+                erase(target)
+            elif change.kind == "escape":
                 blur(target)
             else:
                 self.update(target, change, certain, inner)
@@ -163,6 +171,10 @@ class Changes:
     def alter_loaded(
         self, value: Loaded, change: Alteration, certain: bool, keys: list[str | None], inner: Frame
     ) -> Loaded:
+        if change.kind == "escape" and is_shared(change):
+            return replace(value, blurred=True, shared=True)
+        if value.shared:
+            return value
         path: list[str] = []
         for key in keys:
             if key is None:

@@ -22,7 +22,8 @@ class Override(NamedTuple):
 class Loaded:
     """What a program loads from a JSON file: `path` as written, with what the program then changes in it.
 
-    `blurred`: something may have changed anything in it. An empty path is what `attribute` ("args.config") gives.
+    `blurred`: something may have changed anything in it. `shared`: under another name, at any time. An empty path
+    is what `attribute` ("args.config") gives.
     """
 
     path: str
@@ -31,6 +32,7 @@ class Loaded:
     overrides: tuple[Override, ...] = ()
     blurred: bool = False
     attribute: str = ""
+    shared: bool = False
 
 
 Value = Node | Loaded
@@ -72,6 +74,12 @@ def blur(node: Node) -> None:
         node.members = [member._replace(node=blurred(member.node)) for member in node.members]
     else:
         node.kind, node.value, node.items = "unknown", UNKNOWN, []
+
+
+def erase(node: Node) -> None:
+    """Anything in it may change at any time, so that no later change tells what is in it."""
+    node.kind, node.value, node.open = "unknown", UNKNOWN, False
+    node.members, node.items = [], []
 
 
 def spread(result: Node, value: Value) -> None:

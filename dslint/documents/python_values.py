@@ -541,7 +541,8 @@ class Values:
         found = self.element(function.value, key, frame)
         if found is not None:
             return self.at_use(found, node)
-        if base.open:
+        now = self.value(function.value, frame._replace(observer=None, shallow=False))
+        if not isinstance(now, Node) or now.kind != "object" or now.open or now.get(key) is not None:
             return None
         return self.value(node.args[1], frame) if len(node.args) > 1 else self.scalar(None, node)
 

@@ -11,6 +11,7 @@ import copy
 import json
 import os
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -239,3 +240,17 @@ def test_what_is_known_of_an_attribute_is_what_a_run_gives(body, name, answers):
 def test_what_is_known_in_a_loop_is_what_a_run_gives(body, name, after, answers):
     indented = "\n".join(f"    {line}" for line in after.splitlines())
     check(f"{HEAD}{body}\nfor _ in range(2):\n    deepspeed.initialize(config={name})\n{indented}\n", answers)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "c['k']['stage'] = 0\na['stage'] = 1",
+        "d = a\nd['stage'] = 0\na['stage'] = 1\nc = d",
+        "c = dict(k=a)\nc['k'].update(stage=0)\na['stage'] = 1",
+        "a.update(stage=a.get('stage', 3))",
+    ],
+)
+def test_two_names_of_one_object_change_it_in_no_known_order(body):
+    check(f"{HEAD}{body}\ndeepspeed.initialize(config=c)\n", [0])
+    check(f"{HEAD}{body}\nfor _ in range(2):\n    deepspeed.initialize(config=c)\n    a['stage'] = 7\n", [0])
