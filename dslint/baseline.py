@@ -70,18 +70,22 @@ def entry_of(finding: Finding, path: str, directory: str) -> Entry:
     return Entry(os.path.relpath(file, folder).replace(os.sep, "/"), finding.name, spot(finding))
 
 
-def text(findings: Iterable[Finding], path: str, directory: str) -> str:
-    """What to write to the baseline file at `path` so that these findings are known."""
-    counts = Counter(entry_of(finding, path, directory) for finding in findings)
+def counted(findings: Iterable[Finding], path: str, directory: str) -> Counter[Entry]:
+    """The entries of findings, for a baseline at `path`."""
+    return Counter(entry_of(finding, path, directory) for finding in findings)
+
+
+def text(entries: Counter[Entry]) -> str:
+    """What a baseline file with these entries holds."""
     files: dict[str, list[Entry]] = {}
-    for entry in sorted(counts):
+    for entry in sorted(entries):
         files.setdefault(entry.file, []).append(entry)
     # A line an entry: a merge of two branches then touches only what they changed.
     blocks = [
         f"    {json.dumps(file)}: [\n"
-        + ",\n".join(line(entry, counts[entry]) for entry in entries)
+        + ",\n".join(line(entry, entries[entry]) for entry in listed)
         + "\n    ]"
-        for file, entries in files.items()
+        for file, listed in files.items()
     ]
     body = "{\n" + ",\n".join(blocks) + "\n  }" if blocks else "{}"
     return f'{{\n  "version": {VERSION},\n  "findings": {body}\n}}\n'
@@ -96,19 +100,29 @@ def line(entry: Entry, count: int) -> str:
     return "      " + json.dumps(item)
 
 
-def write(findings: Iterable[Finding], path: str, directory: str) -> int:
-    """Writes the baseline file; gives the number of findings that it holds.
+def write(entries: Counter[Entry], path: str) -> None:
+    """Writes the baseline file, all of it or nothing.
 
     Raises:
-        BaselineError: the file cannot be written.
+        BaselineError: the file cannot be written, or is there already and is no baseline.
     """
-    held = list(findings)
+    from dslint.reports.files import write_whole
+
     try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text(held, path, directory))
+        if os.path.lexists(path) and not looks_like_one(path):
+            raise BaselineError(
+                f"{path}: this file is no baseline, so it was not written over; name another or remove it"
+            )
+        write_whole(path, text(entries))
     except OSError as error:
         raise BaselineError(f"{path}: the baseline cannot be written ({error.strerror})") from None
-    return len(held)
+
+
+def looks_like_one(path: str) -> bool:
+    """Is a file a baseline, maybe a broken one, as a merge with conflicts leaves it?"""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        begun = file.read(100_000)
+    return not begun.strip() or ('"version"' in begun and '"findings"' in begun)
 
 
 def read(path: str) -> Baseline:
@@ -130,9 +144,10 @@ def read(path: str) -> Baseline:
             f"{path}: the baseline is no JSON ({error}); make it anew with --write-baseline"
         ) from None
     version = whole.get("version") if isinstance(whole, dict) else None
-    if version != VERSION:
+    if version != VERSION or "findings" not in whole:
         raise BaselineError(
-            f"{path}: this is no baseline of version {VERSION}; make it anew with --write-baseline"
+            f"{path}: this is no baseline of version {VERSION}; --write-baseline makes one, in another file if this "
+            "is something else"
         )
     try:
         return Baseline(path, Counter(dict(entries_of(whole["findings"]))))

@@ -41,13 +41,19 @@ class Outcome(NamedTuple):
 
 
 def lint(
-    files: Sequence[File], context: Context, workspace: Workspace, advance: Callable[[], None] = lambda: None
+    files: Sequence[File],
+    context: Context,
+    workspace: Workspace,
+    advance: Callable[[], None] = lambda: None,
+    wanted: Callable[[Launch], bool] | None = None,
 ) -> Outcome:
-    """Every finding on some files, each once, in the order of files and places."""
+    """Every finding on some files, each once, in the order of files and places; of `wanted` launches alone, if given."""
     from dslint.launches.join import launches_of
 
     read = read_files(files, workspace, advance)
     launches = launches_of(read.sources, context, workspace)
+    if wanted is not None:
+        launches = [launch for launch in launches if wanted(launch)]
     evaluators = evaluators_for(context.rules)
     found: list[Finding] = []
     for launch in launches:

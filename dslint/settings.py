@@ -48,7 +48,8 @@ class Settings(NamedTuple):
     - rules: folders with rule files; baseline: a file; both absolute when they come from a settings file;
     - world_size: the number of processes; deepspeed_version: as in "0.19.8";
     - file: the settings file, None without one; root: its folder, absolute, else empty;
-    - options: the choice of rules on the command line, which goes over the file's.
+    - options: the choice of rules on the command line, which goes over the file's;
+    - origins: "file" or "option" by setting, for --show-settings; what is not in it has its default.
     """
 
     select: tuple[str, ...] | None = None
@@ -71,6 +72,7 @@ class Settings(NamedTuple):
     file: str | None = None
     root: str = ""
     options: Layer = NOTHING
+    origins: Mapping[str, str] = {}
 
 
 class FormError(Exception):
@@ -220,9 +222,22 @@ def content(path: str) -> bytes:
         ) from None
 
 
-def parsed(path: str) -> dict[str, Any]:
+def project_settings(text: str) -> object:
+    """The table [tool.dslint] in the text of a pyproject.toml; None without one, or when it can't be read."""
+    try:
+        tool = toml_parser().loads(text).get("tool")
+    except (ValueError, RecursionError):
+        return None
+    return tool.get("dslint") if isinstance(tool, dict) else None
+
+
+def toml_parser() -> Any:
     # Imported here, by name: most runs have no settings, and 3.10 has no tomllib.
-    toml: Any = __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    return __import__("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+
+def parsed(path: str) -> dict[str, Any]:
+    toml = toml_parser()
     try:
         return cast("dict[str, Any]", toml.loads(content(path).decode("utf-8-sig")))
     except UnicodeDecodeError:
@@ -255,7 +270,7 @@ def read(table: Mapping[str, object], path: str) -> Settings:
         values["rules"] = tuple(os.path.normpath(os.path.join(root, folder)) for folder in values["rules"])
     if "baseline" in values:
         values["baseline"] = os.path.normpath(os.path.join(root, values["baseline"]))
-    return Settings(**values, file=path, root=root)
+    return Settings(**values, file=path, root=root, origins=dict.fromkeys(table, "file"))
 
 
 def refuse_key(path: str, key: str) -> NoReturn:
@@ -319,13 +334,13 @@ def row_of(path: str, key: str) -> int | None:
 def merge(settings: Settings, options: Mapping[str, object]) -> Settings:
     """Settings with the command line's options over them.
 
-    Keys are those of the settings, with `-` or `_`; None is "not given". `select` chooses anew; `ignore` and
+    Keys are those of the settings, with `-` or `_`; None and () are "not given". `select` chooses anew; `ignore` and
     `extend-select` go over what the file chose; every other option replaces its setting.
 
     Raises:
         SettingsError: an option is unknown or has the wrong form.
     """
-    given = {key.replace("_", "-"): value for key, value in options.items() if value is not None}
+    given = {key.replace("_", "-"): value for key, value in options.items() if value not in (None, ())}
     values: dict[str, Any] = {}
     for key, value in given.items():
         reader = READERS.get(key)
@@ -336,7 +351,8 @@ def merge(settings: Settings, options: Mapping[str, object]) -> Settings:
         except FormError as wrong:
             raise SettingsError(f"--{key} must be {wrong}, not {described(value)}") from None
     layer = Layer(values.pop("select", None), values.pop("extend_select", ()), values.pop("ignore", ()))
-    return settings._replace(**values, options=layer)
+    origins = {**settings.origins, **{key.replace("_", "-"): "option" for key in values}}
+    return settings._replace(**values, options=layer, origins=origins)
 
 
 def selected(code: str, name: str, settings: Settings) -> bool:
@@ -424,27 +440,35 @@ def selectors_of(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def shown(settings: Settings) -> str:
-    """The settings in force as TOML, for --show-settings; what is not set is left out."""
+    """The settings in force as TOML, each with the place that it comes from, for --show-settings."""
     # JSON's texts, lists and booleans are TOML's too.
     import json
 
-    lines = [f"# from {settings.file}" if settings.file else "# no settings file"]
+    lines = [f"# the settings file: {settings.file}" if settings.file else "# no settings file"]
     tables: list[str] = []
-    for name, value in settings._asdict().items():
-        key = name.replace("_", "-")
-        if key not in READERS or value in (None, (), {}):
-            continue
-        if isinstance(value, Mapping):
-            tables += [
-                "",
-                f"[{key}]",
-                *(f"{json.dumps(name)} = {json.dumps(item)}" for name, item in value.items()),
-            ]
+    unset: list[str] = []
+    for key in READERS:
+        value = getattr(settings, key.replace("-", "_"))
+        if value in (None, (), {}) and key not in settings.origins:
+            unset.append(key)
+        elif isinstance(value, Mapping):
+            tables += ["", f"[{key}]  # {origin(settings, key)}"]
+            tables += [f"{json.dumps(name)} = {json.dumps(item)}" for name, item in value.items()]
         else:
-            lines.append(f"{key} = {json.dumps(value)}")
+            lines.append(f"{key} = {json.dumps(value)}  # {origin(settings, key)}")
     lines += [
-        f"# --{name} {','.join(chosen)}"
+        f"# --{name} {','.join(chosen)} goes over these"
         for name, chosen in zip(("select", "extend-select", "ignore"), settings.options, strict=True)
         if chosen
     ]
+    if unset:
+        lines.append(f"# not set: {', '.join(unset)}")
     return "\n".join(lines + tables) + "\n"
+
+
+def origin(settings: Settings, key: str) -> str:
+    """Where a setting comes from: the option, the row of the settings file, or the default."""
+    where_from = settings.origins.get(key)
+    if where_from == "option":
+        return f"--{key}"
+    return where(settings.file, key) if where_from == "file" and settings.file else "default"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -23,7 +24,7 @@ def found(path: str, text: str, what: str, pointer: str | None, name: str = "fp1
 def known(findings, tmp_path, directory=None):
     """A baseline of findings, written and read."""
     path = str(tmp_path / "known.json")
-    baseline.write(findings, path, str(directory or tmp_path))
+    baseline.write(baseline.counted(findings, path, str(directory or tmp_path)), path)
     return baseline.read(path)
 
 
@@ -94,8 +95,11 @@ def test_the_file_is_json_with_a_line_an_entry_in_a_stable_order(tmp_path):
         found("c.json", CONFIG, "true", "/fp16"),
         found("c.json", CONFIG, "bf16", "/bf16"),
     ]
-    written = baseline.text(findings, "known.json", str(tmp_path))
-    assert written == baseline.text(findings[::-1], "known.json", str(tmp_path))
+    written, again = (
+        baseline.text(baseline.counted(some, "known.json", str(tmp_path)))
+        for some in (findings, findings[::-1])
+    )
+    assert written == again
     assert json.loads(written)["findings"]["c.json"] == [
         {"rule": "fp16-and-bf16", "pointer": "/bf16"},
         {"rule": "fp16-and-bf16", "pointer": "/fp16", "count": 2},
@@ -114,7 +118,7 @@ def test_an_empty_baseline_is_a_baseline(tmp_path):
         ("\xff", "is no JSON"),
         ("[]", "no baseline of version 1"),
         ('{"version": 2, "findings": {}}', "no baseline of version 1"),
-        ('{"version": 1}', "an entry of another form"),
+        ('{"version": 1}', "no baseline of version 1"),
         ('{"version": 1, "findings": []}', "an entry of another form"),
         ('{"version": 1, "findings": {"a": [{"rule": "x"}]}}', "an entry of another form"),
         (
@@ -136,4 +140,20 @@ def test_a_baseline_that_is_not_there_is_told(tmp_path):
     with pytest.raises(BaselineError, match="--write-baseline"):
         baseline.read(str(tmp_path / "none.json"))
     with pytest.raises(BaselineError, match="cannot be written"):
-        baseline.write([], str(tmp_path / "no" / "folder.json"), str(tmp_path))
+        baseline.write(Counter(), str(tmp_path / "no" / "folder.json"))
+
+
+def test_a_file_that_is_no_baseline_is_not_written_over(tmp_path):
+    path = tmp_path / "ds_config.json"
+    path.write_text(CONFIG, encoding="utf-8")
+    with pytest.raises(BaselineError, match="no baseline, so it was not written over"):
+        baseline.write(Counter(), str(path))
+    assert path.read_text(encoding="utf-8") == CONFIG
+
+
+def test_a_baseline_with_the_conflicts_of_a_merge_is_written_anew(tmp_path):
+    path = tmp_path / "known.json"
+    text = baseline.text(Counter({baseline.Entry("c.json", "fp16-and-bf16", "/fp16"): 1}))
+    path.write_text("<<<<<<< ours\n" + text + "=======\n>>>>>>> theirs\n", encoding="utf-8")
+    baseline.write(Counter(), str(path))
+    assert baseline.read(str(path)).entries == {}

@@ -159,6 +159,7 @@ DS203 = "error"
         baseline=str(tmp_path / "known.json"),
         file=str(tmp_path / "dslint.toml"),
         root=str(tmp_path),
+        origins=dict.fromkeys(module.READERS, "file"),
     )
 
 

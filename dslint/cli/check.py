@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,7 +14,7 @@ from dslint.cli.exits import Stop
 from dslint.documents.tree import Source
 from dslint.launches.discover import File, NoSuchPath, discover, kind_of
 from dslint.linting import Context, Outcome, lint, merged
-from dslint.reports import FORMATS, Run, render
+from dslint.reports import FORMATS, RuleText, Run, render
 from dslint.reports.colour import terminal_width, wants_colour
 from dslint.rules import book
 from dslint.rules.finding import IGNORE_RULES, LEVEL, Finding
@@ -30,6 +30,10 @@ from dslint.settings import (
 )
 from dslint.workspace import Workspace
 
+if TYPE_CHECKING:
+    from dslint.changed import Changes
+    from dslint.silencing.judged import Judge
+
 # From this many files on, a terminal gets a progress bar.
 MANY = 200
 
@@ -40,7 +44,17 @@ def split_words(_: click.Context, __: click.Parameter, value: Sequence[str]) -> 
     return words or None
 
 
-@click.command("check", context_settings={"help_option_names": ["-h", "--help"]})
+class Check(click.Command):
+    """Keeps the order of the options that say where reports go: a file belongs to the format before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing and sum(word.startswith("--output-f") for word in args) > 1:
+            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            ctx.meta["dslint.order"] = [parameter.name for parameter in order]
+        return super().parse_args(ctx, args)
+
+
+@click.command("check", cls=Check, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, type=click.Path(readable=False))
 @click.option("--fix", is_flag=True, help="Mend what can be mended safely, in place.")
 @click.option(
@@ -67,8 +81,18 @@ def split_words(_: click.Context, __: click.Parameter, value: Sequence[str]) -> 
     type=click.Choice(["error", "warning", "info", "never"]),
     help="Exit 1 from this severity on.",
 )
-@click.option("--output-format", type=click.Choice(list(FORMATS)), help="How to report.  [default: full]")
-@click.option("--output-file", type=click.Path(dir_okay=False), help="Write the report to a file.")
+@click.option(
+    "--output-format",
+    multiple=True,
+    type=click.Choice(list(FORMATS)),
+    help="How to report; several, each with its --output-file, report in several ways.  [default: full]",
+)
+@click.option(
+    "--output-file",
+    multiple=True,
+    type=click.Path(readable=False),
+    help="Write the report of the --output-format before it to a file.",
+)
 @click.option("--deepspeed-version", metavar="X.Y.Z", help="The DeepSpeed release to check against.")
 @click.option("--hardware", metavar="NAME|auto", help="The GPU that trains; dslint hardware lists them.")
 @click.option("--world-size", type=click.IntRange(min=1), help="How many GPUs train, in all.")
@@ -85,6 +109,23 @@ def split_words(_: click.Context, __: click.Parameter, value: Sequence[str]) -> 
 @click.option(
     "--stdin-filename", default="ds_config.json", show_default=True, help="The name for what - reads."
 )
+@click.option(
+    "--changed",
+    metavar="REF",
+    help="Report on what the files that differ from the merge base with a git reference take part in.",
+)
+@click.option(
+    "--baseline", type=click.Path(readable=False), help="A file of known findings, which are left unsaid."
+)
+@click.option(
+    "--write-baseline", is_flag=True, help="Write what is found now to the baseline, so that it is known."
+)
+@click.option(
+    "--add-ignores", is_flag=True, help="Write an ignore for every finding into its file; see --reason."
+)
+@click.option("--reason", metavar="TEXT", help="With --add-ignores: why the findings are to stay.")
+@click.option("--show-settings", is_flag=True, help="Print the settings and where each comes from.")
+@click.option("--show-files", is_flag=True, help="Print the files that a run would read.")
 @click.option("--no-cache", is_flag=True, help="Keep nothing on disk between runs.")
 @click.option("--statistics", is_flag=True, help="Count the findings by rule.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the findings alone.")
@@ -96,7 +137,14 @@ def command(
     settings_file: str | None,
     isolated: bool,
     stdin_filename: str,
-    output_file: str | None,
+    output_format: tuple[str, ...],
+    output_file: tuple[str, ...],
+    changed: str | None,
+    write_baseline: bool,
+    add_ignores: bool,
+    reason: str | None,
+    show_settings: bool,
+    show_files: bool,
     no_cache: bool,
     statistics: bool,
     quiet: bool,
@@ -106,62 +154,142 @@ def command(
 
     PATHS are files or folders, the working directory by default; - reads standard input.
     """
+    refuse_together(locals(), "-" in paths)
+    options["output_format"] = output_format[0] if output_format else None
     try:
         settings = merge(load(os.getcwd(), settings_file, isolated), options)
         all_rules = rules_for(settings)
+        if write_baseline and settings.baseline is None:
+            raise click.UsageError(
+                "--write-baseline needs a file: give --baseline dslint-baseline.json, or set baseline in the settings."
+            )
+        if show_settings:
+            from dslint.cli.showing import show
+
+            return show(settings)
         rules = tuple(rule for rule in all_rules if selected(rule.code, rule.name, settings))
         files, workspace = gather(paths or (".",), stdin_filename, settings)
+        if show_files:
+            return click.echo("".join(f"{file.shown}\n" for file in files), nl=False)
         context = context_of(settings, rules)
     except (SettingsError, NoSuchPath, book.BrokenRule) as error:
         raise Stop(str(error)) from error
-    job = Job(settings, context, files, all_rules)
-    if validate and not (fix or diff):
+    job = Job(settings, context, files, all_rules, changes_since(changed, settings, files))
+    form = Form(outputs(settings, output_format, output_file), statistics, quiet)
+    if fix or diff or add_ignores:
+        from dslint.cli.mending import mend_files
+
+        result = mend_files(
+            job,
+            workspace,
+            write=not diff,
+            fix=not add_ignores,
+            validate=validate,
+            stdin=paths == ("-",),
+            reason=reason,
+            quiet=quiet,
+        )
+    else:
+        result = Result(job.lint(workspace))
+    if settings.baseline is not None:
+        from dslint.cli.knowing import with_baseline
+
+        result = with_baseline(job, result, write=write_baseline, quiet=quiet)
+    sys.exit(
+        status_of(job, result.outcome) if diff else report(job, result, form, to_stderr=fix and "-" in paths)
+    )
+
+
+def refuse_together(given: Mapping[str, Any], stdin: bool) -> None:
+    """Options that mean nothing, or two things, together."""
+    fix, diff, adds = given["fix"], given["diff"], given["add_ignores"]
+    if given["validate"] and (adds or not (fix or diff)):
         raise click.UsageError(
             "--validate goes with --fix or --diff; dslint validate CONFIG runs a config as it is."
         )
-    if fix or diff:
-        status = mend_files(
-            job,
-            workspace,
-            write=fix and not diff,
-            validate=validate,
-            stdin=paths == ("-",),
-            form=Form(output_file, statistics, quiet),
+    if given["reason"] is not None and not adds:
+        raise click.UsageError("--reason goes with --add-ignores, which writes it behind each ignore.")
+    if adds and fix:
+        raise click.UsageError("--add-ignores keeps what --fix mends: run --fix first, then --add-ignores.")
+    if given["write_baseline"] and (diff or adds or given["changed"] is not None or stdin):
+        raise click.UsageError(
+            "--write-baseline needs to see everything as it is on disk: leave out --diff, --add-ignores, "
+            "--changed and -."
         )
-    else:
-        outcome = job.lint(workspace)
-        status = report(job, outcome, Form(output_file, statistics, quiet))
-    sys.exit(status)
+    if adds and stdin:
+        raise click.UsageError("--add-ignores writes into files; - has none.")
+    if given["changed"] is not None and stdin:
+        raise click.UsageError("--changed compares files with git; - has none.")
 
 
-class Form:
-    """How the report is to be given."""
+def outputs(settings: Settings, formats: Sequence[str], files: Sequence[str]) -> Sequence[Output]:
+    """Where reports go and how: to standard output in the settings' format, when no option says more."""
+    if len(formats) + len(files) < 2:
+        return (Output(settings.output_format, files[0] if files else None),)
+    from dslint.cli.outputs import paired
 
-    __slots__ = ("file", "quiet", "statistics")
+    order = click.get_current_context().meta["dslint.order"]
+    return paired(order, formats, files, settings.output_format)
 
-    def __init__(self, file: str | None, statistics: bool, quiet: bool) -> None:
-        self.file = file
-        self.statistics = statistics
-        self.quiet = quiet
+
+def changes_since(reference: str | None, settings: Settings, files: Sequence[File]) -> Changes | None:
+    if reference is None:
+        return None
+    from dslint.changed import NoChanges, since
+
+    try:
+        return since(reference, settings, files)
+    except NoChanges as error:
+        raise Stop(str(error)) from error
+
+
+class Output(NamedTuple):
+    """One report: its format, and the file that it goes to, None for standard output."""
+
+    format: str
+    file: str | None
+
+
+class Form(NamedTuple):
+    """How the reports are to be given."""
+
+    outputs: Sequence[Output]
+    statistics: bool
+    quiet: bool
+
+
+class Result(NamedTuple):
+    """What a call found and did: `fixed` is None where nothing was to be mended, `known` the baseline's share."""
+
+    outcome: Outcome
+    fixed: int | None = None
+    known: int = 0
 
 
 class Job:
     """What one call of `dslint check` checks, and what it leaves out of what the rules find."""
 
-    __slots__ = ("all_rules", "context", "files", "settings")
+    __slots__ = ("all_rules", "changes", "context", "files", "settings")
 
     def __init__(
-        self, settings: Settings, context: Context, files: Sequence[File], all_rules: Sequence[book.Rule]
+        self,
+        settings: Settings,
+        context: Context,
+        files: Sequence[File],
+        all_rules: Sequence[book.Rule],
+        changes: Changes | None = None,
     ) -> None:
         self.all_rules = all_rules
+        self.changes = changes
         self.settings = settings
         self.context = context
         self.files = files
 
     def lint(self, workspace: Workspace) -> Outcome:
         """Every finding that the settings let through, with the severity that they give it."""
+        wanted = None if self.changes is None else self.changes.concern
         with progress(len(self.files)) as advance:
-            outcome = lint(self.files, self.context, workspace, advance)
+            outcome = lint(self.files, self.context, workspace, advance, wanted)
         findings = [self.graded(finding) for finding in outcome.findings]
         return outcome._replace(findings=self.spoken(findings, outcome))
 
@@ -179,10 +307,19 @@ class Job:
         documents = [launch.config for launch in outcome.launches]
         known = {word for rule in self.all_rules for word in (rule.code, rule.name)}
         active = {word for rule in self.context.rules for word in (rule.code, rule.name)}
-        result = silence(findings, sources, documents, active.__contains__, known)
+        result = silence(
+            findings, sources, documents, active.__contains__, known, self.judge(outcome).has_judged
+        )
         idle = [self.graded(finding) for finding in reported(result.unused, known)]
         chosen = [finding for finding in idle if selected(finding.code, finding.name, self.settings)]
         return merged([*result.kept, *chosen])
+
+    def judge(self, outcome: Outcome) -> Judge:
+        """Who knows which rules this run could decide in which files."""
+        from dslint.silencing.judged import Judge
+
+        differs = None if self.changes is None else self.changes.base.differs
+        return Judge(self.context.rules, outcome.launches, self.settings, differs)
 
     def graded(self, finding: Finding) -> Finding:
         severity = severity_of(finding.code, finding.name, finding.severity, self.settings)
@@ -287,7 +424,7 @@ def hardware_of(name: str | None) -> Any:
 def gather(paths: Sequence[str], stdin_filename: str, settings: Settings) -> tuple[list[File], Workspace]:
     """The files to check. `-` is standard input, under the name that the user gives it."""
     if "-" not in paths:
-        return discover(paths, settings.include, settings.exclude), Workspace()
+        return discover(paths, settings.include, settings.exclude, settings.root), Workspace()
     if len(paths) > 1:
         raise NoSuchPath("- reads standard input and can't be given together with other paths")
     from dslint.fixing.writing import Unreadable, decode
@@ -321,74 +458,41 @@ class Bar:
         self._bar.__exit__(*error)
 
 
-def mend_files(
-    job: Job, workspace: Workspace, *, write: bool, validate: bool, stdin: bool, form: Form
-) -> int:
-    """Fix to a fixpoint; write, or show the difference."""
-    from dslint.fixing.apply import diff as diff_of
-    from dslint.fixing.mend import mend
-    from dslint.fixing.writing import Unwritable
-    from dslint.fixing.writing import write as write_file
-
-    before: dict[str, Source] = {}
-    mended = mend(workspace, job.lint, job.may_mend)
-    if validate:
-        from dslint.cli.validate import taken_by_engine
-
-        mended = taken_by_engine(mended, workspace, job.lint)
-    for path, source in sorted(mended.texts.items()):
-        before[path] = workspace.source(path, source.path)
-        if not write:
-            click.echo(diff_of(source.path, before[path].text, source.text), nl=False)
-        elif stdin:
-            click.echo(source.text, nl=False)
-        else:
-            try:
-                write_file(path, before[path].text, source.text)
-            except Unwritable as error:
-                raise Stop(str(error)) from error
-    if stdin and write and not mended.texts:
-        click.echo(next(iter(mended.outcome.sources.values())).text, nl=False)
-    for refused in mended.refused:
-        place = refused.finding.place
-        row = place.source.position(place.start).row
-        click.echo(
-            f"dslint: {place.source.path}:{row}: the fix for {refused.finding.name} was left out: {refused.reason}",
-            err=True,
-        )
-    if not write:
-        return status_of(job, job.lint(workspace))
-    return report(job, mended.outcome, form, fixed=len(mended.applied), to_stderr=stdin)
-
-
-def report(job: Job, outcome: Outcome, form: Form, fixed: int | None = None, to_stderr: bool = False) -> int:
-    """Write the report; the exit status."""
-    settings = job.settings
-    terminal = form.file is None and (sys.stderr if to_stderr else sys.stdout).isatty()
+def report(job: Job, result: Result, form: Form, to_stderr: bool = False) -> int:
+    """Write the reports; the exit status."""
+    settings, outcome = job.settings, result.outcome
+    stream = sys.stderr if to_stderr else sys.stdout
     run = Run(
         releases=[release.name for release in outcome.releases],
         checked=len({launch.config.source.path for launch in outcome.launches}),
         directory=os.getcwd(),
-        color=wants_colour(terminal),
+        color=wants_colour(stream is not None and stream.isatty()),
         width=terminal_width(),
         statistics=form.statistics,
         # Where nothing could be read, the line that says so is all there is to say.
         quiet=form.quiet or bool(outcome.failures and not outcome.launches),
-        fixing=fixed is not None,
-        fixed=fixed or 0,
+        fixing=result.fixed is not None,
+        fixed=result.fixed or 0,
+        known=result.known,
+        changed=None if job.changes is None else job.changes.reference,
         unsafe_fixes=settings.unsafe_fixes,
         fail_on=settings.fail_on,
+        rules=texts_of(job.all_rules) if any(each.format == "sarif" for each in form.outputs) else {},
     )
-    text = render(settings.output_format, outcome.findings, run)
-    if form.file is not None:
-        try:
-            with open(form.file, "w", encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise Stop(f"{form.file}: the report can't be written: {error.strerror}") from error
-    else:
-        click.echo(text, nl=False, err=to_stderr, color=run.color)
+    for output in form.outputs:
+        if output.file is None:
+            click.echo(render(output.format, outcome.findings, run), nl=False, err=to_stderr, color=run.color)
+        else:
+            from dslint.cli.outputs import write
+
+            write(
+                output.file, render(output.format, outcome.findings, run._replace(color=wants_colour(False)))
+            )
     return status_of(job, outcome)
+
+
+def texts_of(rules: Sequence[book.Rule]) -> dict[str, RuleText]:
+    return {rule.code: RuleText(rule.summary, rule.why, rule.severity) for rule in rules}
 
 
 def status_of(job: Job, outcome: Outcome) -> int:

@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "migrate": ("dslint.cli.migrate", "Move a training from fp16 to bf16, or back."),
     "upgrade": ("dslint.cli.upgrade", "What another DeepSpeed release means for these files."),
     "diagnose": ("dslint.cli.diagnose", "Find the cause of a failed run in its log."),
+    "server": ("dslint.cli.server", "Serve editors: diagnostics, fixes, hover, completion."),
 }
 
 
@@ -82,6 +83,10 @@ def main() -> None:
     """The entry point: runs the command, and turns what only the system can cause into one line and status 2."""
     # Trees of nodes have no cycles to look for; collecting seldom saves a tenth of a run.
     gc.set_threshold(200_000)
+    for stream in (sys.stdout, sys.stderr):
+        # A log that takes only ASCII, or a Windows code page, gets escapes for what it can't show.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         cli(prog_name="dslint")
     except BrokenPipeError:

@@ -45,16 +45,18 @@ class NoSuchPath(Exception):
     """A path on the command line that isn't there: one sentence."""
 
 
-def discover(paths: Sequence[str], include: Sequence[str] = (), exclude: Sequence[str] = ()) -> list[File]:
+def discover(
+    paths: Sequence[str], include: Sequence[str] = (), exclude: Sequence[str] = (), root: str = ""
+) -> list[File]:
     """The files of some paths, each once, in a stable order.
 
-    `include` and `exclude` are gitignore-style patterns relative to the working directory; they choose among what
-    folders hold, and `exclude` also drops files that are named (pre-commit names every file).
+    `include` and `exclude` are gitignore-style patterns relative to `root`, the working directory when it is empty;
+    they choose among what folders hold, and `exclude` also drops files that are named (pre-commit names every file).
 
     Raises:
         NoSuchPath: a path is not there.
     """
-    chosen = Patterns(include, exclude)
+    chosen = Patterns(include, exclude, root)
     found: dict[str, File] = {}
     folders: dict[str, str] = {}
     for path in paths:
@@ -76,17 +78,24 @@ def identity(path: str, folders: dict[str, str]) -> str:
 class Patterns:
     """The settings' include and exclude, compiled when they are there at all."""
 
-    __slots__ = ("_exclude", "_include")
+    __slots__ = ("_exclude", "_include", "_root")
 
-    def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
+    def __init__(self, include: Sequence[str], exclude: Sequence[str], root: str = "") -> None:
         self._include = compile_patterns(include)
         self._exclude = compile_patterns(exclude)
+        self._root = root
 
     def excluded(self, shown: str) -> bool:
-        return self._exclude is not None and bool(self._exclude.match_file(shown))
+        return self._exclude is not None and bool(self._exclude.match_file(self.from_root(shown)))
 
     def wanted(self, shown: str) -> bool:
-        return not self.excluded(shown) and (self._include is None or bool(self._include.match_file(shown)))
+        return not self.excluded(shown) and (
+            self._include is None or bool(self._include.match_file(self.from_root(shown)))
+        )
+
+    def from_root(self, shown: str) -> str:
+        """A path, shown from the working directory, as the patterns see it."""
+        return os.path.relpath(shown, self._root).replace(os.sep, "/") if self._root else shown
 
 
 def compile_patterns(lines: Sequence[str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, cast
 
-from dslint.reports.run import Run
+from dslint.reports.run import RuleText, Run
 from dslint.rules.finding import Finding
 
 Render = Callable[[Sequence[Finding], Run], str]
@@ -41,4 +41,4 @@ def render(name: str, findings: Sequence[Finding], run: Run) -> str:
     return renderer(name)(findings, run)
 
 
-__all__ = ["FORMATS", "Run", "render", "renderer"]
+__all__ = ["FORMATS", "RuleText", "Run", "render", "renderer"]

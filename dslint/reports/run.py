@@ -26,6 +26,8 @@ class Run(NamedTuple):
     - statistics: count by rule as well;
     - quiet: findings alone, no summary;
     - fixing: --fix was given, so what could be fixed safely has been; fixed: how many findings that mended;
+    - known: how many findings a baseline keeps unsaid;
+    - changed: the git reference of --changed; only what has changed since is reported;
     - unsafe_fixes: --unsafe-fixes was given;
     - fail_on: the severity from which the exit status is 1, or "never";
     - rules: texts by code, for formats that explain rules; what is missing is taken from the findings.
@@ -40,6 +42,8 @@ class Run(NamedTuple):
     quiet: bool = False
     fixing: bool = False
     fixed: int = 0
+    known: int = 0
+    changed: str | None = None
     unsafe_fixes: bool = False
     fail_on: str = "warning"
     rules: Mapping[str, RuleText] = {}

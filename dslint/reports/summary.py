@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dslint.reports.colour import Paint
 from dslint.reports.run import Run
+from dslint.reports.visible import visible
 from dslint.rules.finding import LEVEL, Finding
 
 
@@ -43,10 +44,23 @@ def summary(findings: Sequence[Finding], run: Run) -> str:
         checked = f" ({run.checked} checked)" if run.checked else ""
         where = f"in {counted(files, 'file')}{checked}{against(run)}"
         verb = "Left" if run.fixed else "Found"
-        return f"{done}{verb} {severities(findings)} {where}{fixable(findings, run)}."
+        return f"{done}{verb} {severities(findings)} {where}{known(run, 'more')}{fixable(findings, run)}."
     if not run.checked:
-        return f"{done}Nothing to check: no DeepSpeed config and nothing that uses one was found."
-    return f"{done}All good: {counted(run.checked, 'file')} checked{against(run)}."
+        return f"{done}{nothing(run)}"
+    return f"{done}All good: {counted(run.checked, 'file')} checked{against(run)}{known(run)}."
+
+
+def nothing(run: Run) -> str:
+    if run.changed is not None:
+        return f"Nothing to check: no launch takes part in what has changed since {visible(run.changed)}."
+    return "Nothing to check: no DeepSpeed config and nothing that uses one was found."
+
+
+def known(run: Run, noun: str = "") -> str:
+    """`; the baseline knows 3 more`."""
+    if not run.known:
+        return ""
+    return f"; the baseline knows {f'{run.known} {noun}' if noun else counted(run.known, 'finding')}"
 
 
 def severities(findings: Sequence[Finding]) -> str:

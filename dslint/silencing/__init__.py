@@ -7,6 +7,7 @@ A comment speaks for its own row and the next one, a key for its object and all 
 
     silence.py   findings and sources → what is left, and the ignores that do nothing
     files.py     per-file-ignores
+    judged.py    which rules a run could decide, so that an ignore for another is not called idle
     unused.py    ignores that do nothing → findings with their fix
     adding.py    findings → edits that write ignores
 

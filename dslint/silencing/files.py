@@ -18,13 +18,18 @@ def without_ignored_files(
     if not settings.per_file_ignores:
         return list(findings)
     here = directory or os.getcwd()
-    return [finding for finding in findings if not is_ignored(finding, settings, here)]
+    return [
+        finding
+        for finding in findings
+        if not is_ignored(finding.code, finding.name, finding.place.source.path, settings, here)
+    ]
 
 
-def is_ignored(finding: Finding, settings: Settings, directory: str) -> bool:
-    path = from_root(finding.place.source.path, settings.root, directory)
+def is_ignored(code: str, name: str, path: str, settings: Settings, directory: str = "") -> bool:
+    """Does a per-file-ignores take a rule away in a file?"""
+    relative = from_root(path, settings.root, directory or os.getcwd())
     return any(
-        closeness(finding.code, finding.name, selectors) and matches(glob, path)
+        closeness(code, name, selectors) and matches(glob, relative)
         for glob, selectors in settings.per_file_ignores.items()
     )
 

@@ -33,12 +33,14 @@ def silence(
     documents: Iterable[Document],
     active: Callable[[str], bool] = lambda name: True,
     known: Collection[str] | None = None,
+    judged: Callable[[str, Source], bool] = lambda name, source: True,
 ) -> Silenced:
     """Takes away what the ignores in the sources are for.
 
     - documents: the configs that stand in them; only with these can a JSON comment or key be told from text;
     - active: given a name or code, was that rule checked at all? If not, an ignore for it is not unused;
-    - known: every name and code; a name beyond them is unknown. Without it, such names count as unused.
+    - known: every name and code; a name beyond them is unknown. Without it, such names count as unused;
+    - judged: given a name or code and a source, did the run have what that rule asks for? If not, it is not unused.
     """
     marked = {source.path: source for source in sources if "dslint" in source.text}
     if not marked:
@@ -57,7 +59,11 @@ def silence(
             idle = tuple(name for name in ignore.names if name.text not in used)
             unknown = tuple(name for name in idle if known is not None and name.text not in known)
             # Where the file cannot be read, what an ignore is for may not have been looked for.
-            names = tuple(name for name in idle if not broken and name not in unknown and active(name.text))
+            names = tuple(
+                name
+                for name in idle
+                if not broken and name not in unknown and active(name.text) and judged(name.text, source)
+            )
             if names or unknown or not ignore.names:
                 unused.append(UnusedIgnore(ignore, names, unknown))
     kept = [finding for finding in findings if id(finding) not in silenced]
