@@ -51,7 +51,11 @@ PLACEHOLDER = (
     r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]|\{(?:[^{}\n]|\{[^{}\n]*\})*\}"
     r"|\((?:[^()\n]|\((?:[^()\n]|\([^()\n]*\))*\))*\))|`[^`\n]*`"
 )
-_SHELL_BODY = {q: rf"(?:[^{q}\\$`\x00-\x1f]|\\[^\x00-\x1f]|{PLACEHOLDER}|[$`])*{q}" for q in ('"', "'")}
+# What a `$` begins is decided once, by a look ahead that is then repeated: tried both ways, a row of `$A` without a
+# closing quote would take exponential time. (From Python 3.11 on that is written `(?>…)`.)
+_SHELL_BODY = {
+    q: rf"(?:[^{q}\\$`\x00-\x1f]|\\[^\x00-\x1f]|(?=({PLACEHOLDER}|[$`]))\1)*{q}" for q in ('"', "'")
+}
 _SHELL_SEGMENT = rf"(?:{PLACEHOLDER}|\\[$`\\]|[^,}}\]#/\r\n$`\\]|/(?![/*])|[$`\\])*"
 _SHELL_ROW = rf"(?:{PLACEHOLDER}|[^\r\n$`]|[$`])*"
 

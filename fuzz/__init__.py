@@ -1,0 +1,1 @@
+"""What dslint must stand: anybody's bytes. `python -m fuzz TARGET --seconds N` looks for those that it does not."""
