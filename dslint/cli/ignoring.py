@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from dslint.cli.check import Job
+from dslint.documents.editing import CannotEdit
 from dslint.documents.tree import Source
 from dslint.fixing.apply import apply
 from dslint.fixing.fix import Edit
@@ -29,8 +30,13 @@ def ignored(job: Job, workspace: Workspace, reason: str | None) -> Mended:
     documents = [launch.config for launch in outcome.launches]
     done: list[Finding] = []
     left: list[Refused] = []
+    said = PLACEHOLDER if reason is None else " ".join(reason.split())
     for findings in by_file(wanted):
-        added = add_ignores(findings, documents, PLACEHOLDER if reason is None else " ".join(reason.split()))
+        try:
+            added = add_ignores(findings, documents, said)
+        except CannotEdit as error:
+            left += [Refused(finding, str(error)) for finding in findings]
+            continue
         left += [Refused(finding, NO_PLACE) for finding in added.left]
         rest = [finding for finding in findings if finding not in added.left]
         if not added.edits:

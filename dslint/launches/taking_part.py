@@ -9,8 +9,12 @@ from dslint.launches.launch import Launch
 
 
 def sources_of(launch: Launch) -> dict[str, Source]:
-    """The texts that a launch was made of, by absolute path: its config, and all that says something of it."""
-    found = [launch.config.source, *(place.source for place in launch.origins.values())]
+    """The texts that a launch was made of, by absolute path: its config, and all that says something of it.
+
+    The file that pins the release is none of them: most of what such a file says is of something else.
+    """
+    places = [place for fact, place in launch.origins.items() if fact != "release"]
+    found = [launch.config.source, *(place.source for place in places)]
     found += [argument.place.source for argument in launch.arguments.values()]
     if launch.command is not None:
         found.append(launch.command.source)

@@ -49,6 +49,8 @@ def add_in_source(
         known = next((ignore for ignore in ignores if ignore.comment and ignore.covers(finding, row)), None)
         if known is not None:
             append(wider.setdefault(known.start, (known, []))[1], finding.name)
+        elif document is not None and is_broken(document):
+            added.left.append(finding)
         elif document is not None and not takes_comments(document):
             if document.root.kind == "object" and not document.derived:
                 append(plain.setdefault(document.root.start, (document, []))[1], finding.name)
@@ -89,6 +91,10 @@ def row_is_free(source: Source, row: int, document: Document | None) -> bool:
         return False
     start = offset_of(source, row)
     return document is None or not source.text[start : max(start, document.root.start)].strip()
+
+
+def is_broken(document: Document) -> bool:
+    return any(problem.kind == "syntax" for problem in document.problems)
 
 
 def takes_comments(document: Document) -> bool:
