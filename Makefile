@@ -6,9 +6,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SAMPLE := samples/ds_config.json
 CONFIGS ?= ../shared/corpus/configs
+SECONDS ?= 60
 FAR := not engine and not frameworks and not matrix and not gpu
 
-.PHONY: try test lint quick docs engine bench gpu clean
+.PHONY: try test lint quick docs engine bench gpu fuzz clean
 
 $(BIN)/dslint: pyproject.toml hatch_build.py
 	@$(PYTHON) -c 'import sys; sys.version_info < (3, 10) and sys.exit("dslint needs Python 3.10 or newer; name one: make try PYTHON=python3.12")'
@@ -59,6 +60,11 @@ engine: $(VENV)/.engined
 
 bench: $(VENV)/.tested
 	@for file in bench/[a-z]*.py; do echo "$$file"; $(BIN)/python -m bench.$$(basename $$file .py) || exit 1; done
+
+# Looks for inputs that dslint does not stand, SECONDS for each target; guided by coverage where atheris is installed.
+fuzz: $(VENV)/.tested
+	-$(PIP) --only-binary :all: atheris
+	$(BIN)/python -m fuzz --seconds $(SECONDS)
 
 # CONFIGS is a folder of real configs, each of which is trained for some steps before and after its fixes.
 gpu: $(VENV)/.engined

@@ -168,8 +168,8 @@ def check_lines(fixed: Fixed) -> None:
 
 
 def bare(rows: Sequence[str]) -> list[str]:
-    """Rows without what one beside a removed or added row may gain or lose: its comma, and its end."""
-    return [row.rstrip().rstrip(",") for row in rows]
+    """Rows without what one beside a removed or added row may gain or lose: its comma, its end, its block's bracket."""
+    return [text for row in rows if (text := row.rstrip("\r\n\t ,{}[]"))]
 
 
 def words_of(finding: Finding) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, Final
 
 BLOCK: Final = 1 << 20
+LONGEST_MARK: Final = 3
 _GZIP: Final = b"\x1f\x8b"
 _UTF16: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
@@ -22,11 +23,10 @@ def read_blocks(stream: BinaryIO, progress: Callable[[int], None] | None = None)
     job that still writes, ends there without complaint. Raises LogError when nothing of it can be unpacked.
     """
     raw = _raw_blocks(stream, progress)
-    first = next(raw, b"")
+    first = _start(raw)
     if first[:2] == _GZIP:
-        unpacked = _unpack(first, raw)
-        first = next(unpacked, b"")
-        raw = unpacked
+        raw = _unpack(first, raw)
+        first = _start(raw)
     encoding = _UTF16.get(first[:2])
     if encoding:
         yield from _as_utf8(first[2:], raw, encoding)
@@ -35,6 +35,14 @@ def read_blocks(stream: BinaryIO, progress: Callable[[int], None] | None = None)
         first = first[3:]
     yield first
     yield from raw
+
+
+def _start(blocks: Iterator[bytes]) -> bytes:
+    """The first blocks, as many as tell a gzip file and a byte order mark: a pipe may begin with a single byte."""
+    first = b""
+    while len(first) < LONGEST_MARK and (block := next(blocks, b"")):
+        first += block
+    return first
 
 
 def _raw_blocks(stream: BinaryIO, progress: Callable[[int], None] | None) -> Iterator[bytes]:
@@ -62,7 +70,9 @@ def _unpack(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
             got_any = True
             yield text
         if unpacker.eof:
-            pending = unpacker.unused_data or next(rest, b"")
+            pending = unpacker.unused_data
+            while len(pending) < len(_GZIP) and (block := next(rest, b"")):
+                pending += block
             if not pending.startswith(_GZIP):
                 return
             unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)

@@ -382,6 +382,9 @@ class Reader(Scalars):
             bracket = self.text[opener.start]
             message = f"the text ends before the `{bracket}` of row {self.row(opener.start)} is closed"
             self.fail(max(last - 1, self.start), last, message)
+        top = self.stack[-1]
+        for child in [member.node for member in top.members[-1:]] + top.items[-1:]:
+            last = max(last, child.end)  # a value that is missing stands behind the blanks
         while self.stack:
             self.close(last)
         return self.end

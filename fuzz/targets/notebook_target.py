@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from typing import Final
 
 from dslint.documents.notebook import read_notebook
 from dslint.documents.tree import Source
+from fuzz.mutate import mutate
 from fuzz.promises import check_document, text_of
 from fuzz.targets import python_target
 
@@ -79,3 +81,23 @@ def one(data: bytes) -> None:
         python_target.check_program(program)
     if found.problem is not None:
         assert 0 <= found.problem.start <= size
+
+
+def mutated(data: bytes, chance: random.Random) -> bytes | None:
+    """A notebook whose cells' code has changed; None where the data holds no notebook, and at times."""
+    if chance.random() < 0.3:
+        return None
+    try:
+        content = json.loads(data)
+        cell = chance.choice(content["cells"])
+        code = "".join(cell["source"])
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return None
+    words = [
+        word.encode()
+        for word in (*python_target.WORDS, "!deepspeed t.py\n", "%%bash\n", "%time ", "{x}", "?")
+    ]
+    changed = mutate(code.encode("utf-8", "replace"), words, words, chance, 4096).decode("utf-8", "replace")
+    cell["source"] = changed.splitlines(keepends=True) if chance.random() < 0.7 else changed
+    indent = chance.choice((None, 1))
+    return json.dumps(content, indent=indent, ensure_ascii=chance.random() < 0.5).encode("utf-8", "replace")
