@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from dslint.cli.exits import Stop
@@ -36,3 +38,5 @@ def command(stdio: bool, port: int | None) -> None:
         server.start_io()
     else:
         server.start_tcp("127.0.0.1", port)
+    # An editor that goes without saying so is an error to the protocol.
+    sys.exit(not server.was_shut_down)

@@ -72,6 +72,7 @@ class Server(LanguageServer):
         self.options = options.Options()
         self.troubles: set[str] = set()
         self.validating: set[asyncio.Task[Any]] = set()
+        self.was_shut_down = False
 
     # Texts and folders
 
@@ -144,7 +145,7 @@ class Server(LanguageServer):
             return self.buffers.uri_of(judgement.path(source))
 
         by_path: dict[str, list[Finding]] = {}
-        for finding in judgement.outcome.findings:
+        for finding in judgement.findings:
             by_path.setdefault(judgement.path(finding.place.source), []).append(finding)
         for buffer in self.buffers_in(folder.root):
             judged = judgement.versions.get(buffer.path) == buffer.version
@@ -309,6 +310,7 @@ def add_lifecycle(server: Server) -> None:
 
     @server.feature(types.SHUTDOWN)
     def shut_down(_: None) -> None:
+        server.was_shut_down = True
         for task in server.validating:
             task.cancel()
         server.desk.close(list(server.folders.values()))

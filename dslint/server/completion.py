@@ -47,7 +47,7 @@ def complete(text: str, cursor: int, region: Region) -> list[Item]:
     if spot is None:
         return []
     if spot.role == "key":
-        return list(key_items(spot, region))
+        return list(key_items(text, spot, region))
     return list(value_items(text, spot, region))
 
 
@@ -59,8 +59,9 @@ def types_of(spot: Spot) -> Mapping[str, str]:
     }
 
 
-def key_items(spot: Spot, region: Region) -> Iterator[Item]:
-    quote = '"' if region.syntax == "json" else "'" if spot.word.startswith("'") else '"'
+def key_items(text: str, spot: Spot, region: Region) -> Iterator[Item]:
+    # In Python either quote will do; the one that was begun stays.
+    quote = "'" if region.syntax == "python" and text[spot.start] == "'" else '"'
     behind = "" if spot.colon else ": "
     for key in keys_in(region.release, spot.pointer, types_of(spot)):
         name = split_pointer(key.pointer)[-1]

@@ -1,6 +1,6 @@
 """Where in a config the cursor stands, in text that need not parse: one tolerant pass over its tokens.
 
-A quote that is not closed ends with its row, a comma that is missing is taken as written, and closing brackets close
+A quote that is not closed in its row ends with its word, a comma that is missing is taken as written, and closing brackets close
 whatever is open. It reads JSON, Hjson and Python's dict literals alike.
 """
 
@@ -17,7 +17,7 @@ TokenKind = Literal["open", "close", "comma", "colon", "word", "comment"]
 
 TOKENS: Final = re.compile(
     r"""(?P<comment>//[^\r\n]*|\#[^\r\n]*|/\*.*?(?:\*/|\Z))
-      | (?P<word>"(?:\\.|[^"\\\r\n])*"?|'(?:\\.|[^'\\\r\n])*'?|[^\s,:{}\[\]"'\#]+)
+      | (?P<word>"(?:\\.|[^"\\\r\n])*"|'(?:\\.|[^'\\\r\n])*'|["']?[^\s,:{}\[\]"'\#]+|["'])
       | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<comma>,) | (?P<colon>:)""",
     re.VERBOSE | re.DOTALL,
 )

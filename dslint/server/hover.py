@@ -9,7 +9,7 @@ from dslint.documents.tree import Document, Node, join_pointer
 from dslint.rules.book import Rule
 from dslint.rules.finding import Finding
 from dslint.server.judge import Judgement
-from dslint.server.knowledge import about, absent, key_at
+from dslint.server.knowledge import about, absent, key_at, removed_above
 
 
 class Told(NamedTuple):
@@ -42,6 +42,7 @@ def hover(judgement: Judgement, path: str, offset: int) -> Told | None:
         if met is None or not met.pointer:
             continue
         key = key_at(launch.release, met.pointer, types_in(launch.config))
+        key = key or removed_above(launch.release, met.pointer)
         text = absent(launch.release, met.pointer) if key is None else about(key, launch.release)
         if text:
             parts.insert(0, text)

@@ -65,6 +65,7 @@ class Judgement(NamedTuple):
     """What was found in a workspace folder, for the versions of its open texts by absolute path.
 
     - versions: without the texts that are too large to be judged;
+    - findings: those of the outcome that the baseline does not know;
     - releases: the release of each open file's folder, also of files that no launch came of;
     - trouble: why the settings could not be used, in a sentence, else empty;
     - memo: answers that were worked out from it, kept for the next time they are asked for.
@@ -74,6 +75,7 @@ class Judgement(NamedTuple):
     generation: int
     versions: Mapping[str, int]
     outcome: Outcome
+    findings: list[Finding]
     workspace: Workspace
     job: Job
     releases: Mapping[str, Release]
@@ -81,7 +83,7 @@ class Judgement(NamedTuple):
     memo: dict[Any, Any]
 
     def findings_at(self, path: str) -> list[Finding]:
-        return [f for f in self.outcome.findings if self.path(f.place.source) == path]
+        return [f for f in self.findings if self.path(f.place.source) == path]
 
     def launches_at(self, path: str) -> list[Launch]:
         """The launches whose config stands in a file, as text that can be pointed at."""
@@ -138,6 +140,7 @@ class Judge:
         job = Job(setup.settings, setup.job.context, list(files.values()), setup.job.all_rules)
         outcome = job.lint(workspace)
         workspace.check()
+        trouble, findings = self.unknown(job, outcome)
         releases = {path: self.release(path) for path in overlay}
         versions = {buffer.path: buffer.version for buffer in buffers if buffer.path in overlay}
         return Judgement(
@@ -145,12 +148,25 @@ class Judge:
             generation,
             versions,
             outcome,
+            findings,
             Workspace(dict(workspace.overlay)),
             job,
             releases,
-            self._trouble,
+            self._trouble or trouble,
             {},
         )
+
+    def unknown(self, job: Job, outcome: Outcome) -> tuple[str, list[Finding]]:
+        """What the baseline does not know, and why it could not be read, else an empty text."""
+        if job.settings.baseline is None:
+            return "", outcome.findings
+        # Imported here: most repositories have no baseline.
+        from dslint.cli.knowing import unknown
+
+        try:
+            return "", unknown(job, outcome)
+        except Stop as error:
+            return str(error), outcome.findings
 
     def beside(
         self, overlay: Mapping[str, Source], around: Mapping[str, tuple[File, Source]]

@@ -39,16 +39,14 @@ SPELLED: Final[Mapping[str, str]] = {
 class Key(NamedTuple):
     """A key at a pointer as a release has it: `schema` is its entry, with texts; `kind` what its value is for.
 
-    `allowed` are the values that make sense; `known_default` tells a default of null from none.
+    `allowed` are the values that make sense; a `default` of None is none that is worth telling.
     """
 
     pointer: str
     schema: Schema
     kind: str
-    nullable: bool
     allowed: tuple[Any, ...]
     default: Any
-    known_default: bool
 
 
 @lru_cache(maxsize=4)
@@ -106,16 +104,13 @@ def described(whole: Schema, pointer: str, entry: Schema | None) -> Key | None:
     name = entry.get("$ref", "")[len("#/$defs/") :]
     definition: Schema = whole.get("$defs", {}).get(name, {}) if name else entry
     kind = entry.get("x-expects") or definition.get("x-kind") or name or of_type(entry)
-    nullable = kind.endswith("?") or "null" in listed(definition.get("type", ()))
     allowed = entry.get("x-allowed") or definition.get("x-allowed") or definition.get("enum") or ()
     return Key(
         pointer,
         entry,
         kind.rstrip("?"),
-        nullable,
         tuple(value for value in allowed if value is not None),
         entry.get("default"),
-        "default" in entry,
     )
 
 
@@ -158,11 +153,10 @@ def argument(
         chosen = optimizer(release, types.get("optimizer", "AdamW")) or {}
         classes = [part["params"] for part in chosen.get("classes", ())] or [chosen["params"]]
         defaults = next((params for params in classes if isinstance(params, dict) and name in params), {})
-    known = isinstance(defaults, dict) and name in defaults
-    default = defaults[name] if known else None
+    default = None if name in chosen.get("required", ()) else dict(defaults).get(name)
     kind = entry.get("x-expects") or kind_of_value(default)
     said = {"description": ABOUT[name], **entry} if name in ABOUT else entry
-    return Key(pointer, said, kind, False, (), default, known and name not in chosen.get("required", ()))
+    return Key(pointer, said, kind, (), default)
 
 
 def kind_of_value(value: Any) -> str:
@@ -190,27 +184,18 @@ ABOUT: Final[Mapping[str, str]] = {
 
 
 def kind_words(key: Key) -> str:
-    """`integer`, `"cpu" or "nvme"`, `text or null`: what the value is for, as a person says it."""
+    """`integer`, `"cpu" · "nvme"`: what the value is for. That null will do too is not said; it means "not given"."""
     if key.allowed and key.kind != "boolean":
-        said = " · ".join(json.dumps(value) for value in key.allowed)
-    else:
-        said = {"string": "text", "object": "block", "": "any value"}.get(
-            key.kind, WORDS.get(key.kind, key.kind)
-        )
-    return f"{said} or null" if key.nullable else said
+        return " · ".join(json.dumps(value) for value in key.allowed)
+    return WORDS.get(key.kind, key.kind)
 
 
-# Definitions of the schemas whose names are no words for people.
-WORDS: Final[Mapping[str, str]] = {
-    "scale-integer": "integer",
-    "real": "number",
-    "size": "integer",
-    "path": "path",
-}
+# Kinds whose names are no words for people.
+WORDS: Final[Mapping[str, str]] = {"string": "text", "object": "block", "": "any value", "any": "any value"}
 
 
 def default_words(key: Key) -> str:
-    return json.dumps(key.default) if key.known_default and key.default is not None else ""
+    return "" if key.default is None else json.dumps(key.default)
 
 
 def about(key: Key, release: Release) -> str:
@@ -219,15 +204,14 @@ def about(key: Key, release: Release) -> str:
     lines = [f"**`{name}`**"]
     if key.schema.get("description"):
         lines.append(key.schema["description"])
-    facts = [f"Type: {kind_words(key)}"]
-    if default_words(key):
-        facts.append(f"default: `{default_words(key)}`")
-    lines.append(" · ".join(facts))
+    if "x-removed" not in key.schema:
+        default = f" · default: `{default_words(key)}`" if default_words(key) else ""
+        lines.append(f"Type: {kind_words(key)}{default}")
     lines += [life for life in (lifetime(key),) if life]
     if key.schema.get("deprecated"):
         lines.append("Deprecated.")
     if key.schema.get("x-reason"):
-        lines.append(key.schema["x-reason"])
+        lines.append(sentence(key.schema["x-reason"]))
     if key.schema.get("x-replaced-by"):
         lines.append(f"Replaced by `{'.'.join(split_pointer(key.schema['x-replaced-by']))}`.")
     lines.append(f"*DeepSpeed {release.name}*")
@@ -244,8 +228,21 @@ def lifetime(key: Key) -> str:
         parts.append(f"last in {until}")
     if removed:
         parts.append(f"refused from {removed} on")
-    text = ", ".join(parts)
-    return text[:1].upper() + text[1:]
+    return sentence(", ".join(parts))
+
+
+def sentence(text: str) -> str:
+    return text and text[0].upper() + text[1:].rstrip(".") + "."
+
+
+def removed_above(release: Release, pointer: str) -> Key | None:
+    """The block that a key stands in, where the release refuses it whole."""
+    while pointer:
+        pointer = pointer.rpartition("/")[0]
+        key = key_at(release, pointer, {}) if pointer else None
+        if key is not None and "x-removed" in key.schema:
+            return key
+    return None
 
 
 def absent(release: Release, pointer: str) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dslint.documents.tree import Place
 from dslint.server.judge import Judgement
 
 
@@ -28,4 +31,14 @@ def found(judgement: Judgement, path: str) -> Iterator[Link]:
             continue
         target = judgement.path(config.source)
         if judgement.path(place.source) == path and target != path and place.start < place.end:
-            yield Link(place.start, place.end, target)
+            yield from link_at(place, target)
+
+
+def link_at(place: Place, target: str) -> Iterator[Link]:
+    """The path in a place (`--deepspeed ds.json`, a whole call); where it comes from a variable, the place, if it is short."""
+    text = place.source.text[place.start : place.end]
+    path = re.search(rf"[^\s\"'=(,]*{re.escape(os.path.basename(target))}", text)
+    if path is not None:
+        yield Link(place.start + path.start(), place.start + path.end(), target)
+    elif "\n" not in text:
+        yield Link(place.start, place.end, target)

@@ -50,6 +50,7 @@ class Editor:
             "textDocument": capabilities.pop("textDocument", {}),
         }
         self.options = capabilities.pop("options", None)
+        self.greeting: dict[str, Any] = {}
 
     def start(self) -> dict[str, Any]:
         answer = self.ask(
@@ -98,9 +99,11 @@ class Editor:
         """The diagnostics for the document's version as it is now."""
         version = self.versions[name]
         message = self.wait(
-            lambda m: m.get("method") == "textDocument/publishDiagnostics"
-            and m["params"]["uri"] == self.uri(name)
-            and m["params"].get("version") == version,
+            lambda m: (
+                m.get("method") == "textDocument/publishDiagnostics"
+                and m["params"]["uri"] == self.uri(name)
+                and m["params"].get("version") == version
+            ),
             f"diagnostics of {name} at version {version}",
         )
         return list(message["params"]["diagnostics"])
@@ -108,7 +111,9 @@ class Editor:
     def codes(self, name: str) -> list[str]:
         return [one["code"] for one in self.diagnostics(name)]
 
-    def actions(self, name: str, where: dict[str, Any], only: list[str] | None = None) -> list[dict[str, Any]]:
+    def actions(
+        self, name: str, where: dict[str, Any], only: list[str] | None = None
+    ) -> list[dict[str, Any]]:
         context: dict[str, Any] = {"diagnostics": []}
         if only is not None:
             context["only"] = only
@@ -211,7 +216,9 @@ class Refusal(Exception):
 
 def edited(text: str, edits: list[dict[str, Any]]) -> str:
     """A text after edits in UTF-16 positions, all of which count from the old text."""
-    spans = [(offset(text, e["range"]["start"]), offset(text, e["range"]["end"]), e["newText"]) for e in edits]
+    spans = [
+        (offset(text, e["range"]["start"]), offset(text, e["range"]["end"]), e["newText"]) for e in edits
+    ]
     for start, end, new in sorted(spans, key=lambda span: span[:2], reverse=True):
         text = text[:start] + new + text[end:]
     return text
