@@ -1,29 +1,59 @@
-"""The results of bench.gpu.run as a page: python -m bench.gpu.report bench/results/gpu.json > bench/results/gpu.md."""
+"""The results of bench.gpu as a page: python -m bench.gpu.report FILE.json > FILE.md."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+Rows = dict[str, dict[str, Any]]
+
 
 def page(known: dict[str, Any]) -> str:
-    rows = known["results"]
-    before = {row["file"]: row for row in rows if row["variant"] == "before"}
-    after = {row["file"]: row for row in rows if row["variant"] == "after"}
+    return (
+        "\n".join(
+            [
+                "# Real configs and stress runs on a GPU",
+                "",
+                f"`make gpu`: DeepSpeed {known['deepspeed']}, torch {known['torch']}, {known['machine']}, {known['date']}.",
+                *tested(known),
+                *configs(known),
+                *stressed(known["stress"]),
+                *unscaled(known["unscaled"]),
+            ]
+        )
+        + "\n"
+    )
+
+
+def tested(known: dict[str, Any]) -> Iterator[str]:
+    if known["tests"] is not None:
+        yield f"The `gpu` tests: {' '.join(known['tests']['said']).strip('= ') or 'no word of them'}."
+
+
+def configs(known: dict[str, Any]) -> Iterator[str]:
+    """The corpus, before and after."""
+    runs = known["runs"]
+    before, after = ({**of(known, variant)} for variant in ("before", "after"))
+    if not before:
+        return
     refused = {name for name, row in before.items() if row["verdict"] != "ok"}
     taken = before.keys() - refused
-    mended = refused & after.keys()
-    changed = taken & after.keys()
-    lines = [
-        "# Real configs on a GPU, before and after the fixes",
+    mended, changed = refused & after.keys(), taken & after.keys()
+    spent = sum(run["seconds"] for run in runs.values())
+    left = sum(row["run"] not in runs for row in known["configs"])
+    yield from (
         "",
-        f"DeepSpeed {known['deepspeed']}, torch {known['torch']}, {known['machine']}, {known['date']}.",
-        "Each config of the corpus that is no template, on one GPU: `deepspeed.initialize` and 20 optimizer steps of a small",
-        'model, as it is and as `dslint --fix --unsafe-fixes` leaves it. "auto" is filled as the HF Trainer fills it,',
-        "train_batch_size is left to DeepSpeed, accumulation is at most 2, offload paths lie in a temporary folder.",
+        "## Every config of the corpus, before and after the fixes",
+        "",
+        "Each config that is no template, on one GPU: `deepspeed.initialize` and 20 optimizer steps of a small model, as it",
+        'is and as `dslint --fix --unsafe-fixes` leaves it. "auto" is filled as the HF Trainer fills it, train_batch_size is',
+        "left to DeepSpeed, a micro batch is at most 4, accumulation at most 2, offload paths lie in a temporary folder;",
+        f"configs that are then equal share a run. {len(runs)} runs, {spent:.0f} s of children"
+        + (f"; {left} files are still to be run." if left else "."),
         "",
         "| | files | train 20 steps |",
         "|---|---|---|",
@@ -32,27 +62,77 @@ def page(known: dict[str, Any]) -> str:
         f"| accepted, and changed by a fix | {len(changed)} | {good(changed, after)} once fixed |",
         f"| refused, and no fix is offered | {len(refused - mended)} | 0 |",
         "",
-        "## Fixed files that do not train",
+        "### Fixed files that do not train",
         "",
         *listed(f"{name}: {row['verdict']}" for name, row in after.items() if row["verdict"] != "ok"),
         "",
-        "## Refused files without a fix",
+        "### Refused files without a fix",
         "",
-        *(
-            f"- {count} × {text}"
-            for text, count in Counter(before[n]["verdict"] for n in refused - mended).most_common()
+        *listed(
+            f"{count} × {text}"
+            for text, count in Counter(before[name]["verdict"] for name in refused - mended).most_common()
         ),
-    ]
-    return "\n".join(lines) + "\n"
+    )
 
 
-def good(names: set[str], after: dict[str, Any]) -> int:
+def of(known: dict[str, Any], variant: str) -> Rows:
+    """The results of a variant by file; those that are not run yet are left out."""
+    runs = known["runs"]
+    return {
+        row["file"]: runs[row["run"]]
+        for row in known["configs"]
+        if row["variant"] == variant and row["run"] in runs
+    }
+
+
+def good(names: set[str], after: Rows) -> int:
     return sum(after[name]["verdict"] == "ok" for name in names)
 
 
-def listed(texts: Any) -> list[str]:
+def stressed(rows: list[dict[str, Any]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield from (
+        "",
+        "## Stress runs",
+        "",
+        "`dslint validate --stress` on a small transformer: overflow makes gradients 2^40 times too large for a stretch of",
+        "steps, underflow 2^16 times too small.",
+        "",
+        "| | ends | steps | skipped | gradient that is 0 | loss |",
+        "|---|---|---|---|---|---|",
+    )
+    for row in rows:
+        zeros = row.get("zeros")
+        share = "" if zeros is None else f"{100 * zeros:.1f} %"
+        loss = " → ".join(f"{float(value):.3g}" for value in row.get("loss", []))
+        cells = (row["name"], row["headline"], row.get("steps", 0), row.get("skipped", 0), share, loss)
+        yield f"| {' | '.join(map(str, cells))} |"
+    errors = dict.fromkeys(row["error"] for row in rows if row.get("error"))
+    yield ""
+    yield from listed(errors)
+
+
+def unscaled(rows: list[dict[str, Any]]) -> Iterator[str]:
+    if not rows:
+        return
+    yield from (
+        "",
+        "## fp16 without ZeRO does not scale the loss",
+        "",
+        "Rule fp16-without-zero-unscaled: one step of a Linear(64, 64) under a static loss scale of 1024; the norm of the update",
+        "of the weights.",
+        "",
+        "| optimizer | stage | precision | update |",
+        "|---|---|---|---|",
+    )
+    for row in rows:
+        yield f"| {row['optimizer']}, lr {row['rate']:g} | {row['stage']} | {row['precision']} | {row['update']:.2e} |"
+
+
+def listed(texts: Iterable[str]) -> list[str]:
     return [f"- {text}" for text in texts] or ["None."]
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page(json.loads(Path(sys.argv[1]).read_text())))
+    sys.stdout.write(page(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
