@@ -15,7 +15,7 @@ from dslint.documents.tree import Source
 from dslint.launches.discover import File, NoSuchPath, discover, kind_of
 from dslint.linting import Context, Outcome, lint, merged
 from dslint.reports import FORMATS, RuleText, Run, render
-from dslint.reports.colour import terminal_width, wants_colour
+from dslint.reports.colour import Paint, terminal_width, wants_colour
 from dslint.rules import book
 from dslint.rules.finding import IGNORE_RULES, LEVEL, Finding
 from dslint.settings import (
@@ -225,7 +225,7 @@ def refuse_together(given: Mapping[str, Any], stdin: bool) -> None:
 def outputs(settings: Settings, formats: Sequence[str], files: Sequence[str]) -> Sequence[Output]:
     """Where reports go and how: to standard output in the settings' format, when no option says more."""
     if len(formats) + len(files) < 2:
-        return (Output(settings.output_format, files[0] if files else None),)
+        return (Output(settings.output_format, files[0] if files and files[0] != "-" else None),)
     from dslint.cli.outputs import paired
 
     order = click.get_current_context().meta["dslint.order"]
@@ -488,6 +488,10 @@ def report(job: Job, result: Result, form: Form, to_stderr: bool = False) -> int
             write(
                 output.file, render(output.format, outcome.findings, run._replace(color=wants_colour(False)))
             )
+    if form.statistics and not any(each.format in ("full", "concise") for each in form.outputs):
+        from dslint.reports.summary import statistics
+
+        click.echo(statistics(outcome.findings, Paint(False)), nl=False, err=True)
     return status_of(job, outcome)
 
 

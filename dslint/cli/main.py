@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
@@ -29,6 +30,9 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "diagnose": ("dslint.cli.diagnose", "Find the cause of a failed run in its log."),
     "server": ("dslint.cli.server", "Serve editors: diagnostics, fixes, hover, completion."),
 }
+
+# What a full or broken disk says. Windows knows no quota.
+FULL: Final = (errno.ENOSPC, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class Commands(click.Group):
@@ -94,6 +98,10 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(2)
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is None and error.errno in FULL:
+            click.echo(f"dslint: the output can't be written: {error.strerror}", err=True)
+            # What is left in the buffer would fail once more when Python ends.
+            os._exit(2)
         if os.environ.get("DSLINT_DEBUG"):
             raise
         kind = type(error).__name__

@@ -19,7 +19,7 @@ def write_whole(path: str, text: str) -> None:
 
     data = text.encode("utf-8", "backslashreplace")
     target = os.path.realpath(path)
-    mode = mode_of(target)
+    mode = mode_of(path)
     if mode is not None and not stat.S_ISREG(mode):
         with open(path, "wb") as file:
             file.write(data)

@@ -19,10 +19,12 @@ def render(findings: Sequence[Finding], run: Run) -> str:
     total = max(1, len(findings))
     failures = sum(fails(finding, run) for finding in findings)
     body = "".join(suite(path, group, run) for path, group in files.items()) or clean(run)
-    return (
+    whole = (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<testsuites name="dslint" tests="{total}" failures="{failures}" errors="0">\n{body}</testsuites>\n'
     )
+    # Standard output may have another encoding than the one that the first line names.
+    return whole.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
 def fails(finding: Finding, run: Run) -> bool:

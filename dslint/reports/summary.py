@@ -26,6 +26,8 @@ def statistics(findings: Sequence[Finding], paint: Paint) -> str:
     for finding in findings:
         groups.setdefault((finding.code, finding.name), []).append(finding)
     rows = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    if not rows:
+        return ""
     digits = len(str(len(rows[0][1])))
     lines = []
     for (code, name), group in rows:
