@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from dslint.documents.python import Program, is_worth_reading, names_library, parsed, read_code
@@ -418,12 +418,11 @@ def document_of(source: Source, file: Snippet) -> Document:
         for problem in document.problems
     )
     root = moved(document.root, content)
-    return replace(document, source=source, root=root, problems=problems, derived=True)
+    return document._replace(source=source, root=root, problems=problems, derived=True)
 
 
 def moved(node: Node, content: Text) -> Node:
-    return replace(
-        node,
+    return node.but(
         start=content.start(node.start),
         end=content.end(node.end),
         members=[

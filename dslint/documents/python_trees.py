@@ -34,6 +34,9 @@ class Loaded:
     attribute: str = ""
     shared: bool = False
 
+    def but(self, **changes: Any) -> Loaded:
+        return replace(self, **changes)
+
 
 Value = Node | Loaded
 
@@ -56,8 +59,7 @@ def copied(value: Value) -> Value:
 
 
 def copied_node(node: Node) -> Node:
-    return replace(
-        node,
+    return node.but(
         members=[member._replace(node=copied_node(member.node)) for member in node.members],
         items=[copied_node(item) for item in node.items],
     )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 from dslint.documents.python_changes import Changes
@@ -118,7 +117,7 @@ class Values:
         if isinstance(value, Node) and value.kind in ("object", "array"):
             return value
         start, end = self.span(node)
-        return replace(value, start=start, end=end)
+        return value.but(start=start, end=end)
 
     def name(self, node: ast.Name, frame: Frame) -> Value:
         if node.id == "__file__":
@@ -476,7 +475,7 @@ class Values:
         if file is None:
             return None
         start, end = self.span(node)
-        return replace(file, start=start, end=end)
+        return file.but(start=start, end=end)
 
     def wrapped(self, node: ast.Call, frame: Frame) -> Value | None:
         """`HfDeepSpeedConfig(x)` holds what x is: a dict, or the file at a path."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 Kind = Literal["object", "array", "string", "number", "boolean", "null", "unknown"]
@@ -82,7 +81,6 @@ class Member(NamedTuple):
     node: Node
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Node:
     """A value of the tree. Scalars hold `value`; an unknown node holds UNKNOWN.
 
@@ -91,14 +89,32 @@ class Node:
     (`**options`, a later update), so nothing is known to be absent from them.
     """
 
-    kind: Kind
-    start: int
-    end: int
-    value: Any = None
-    members: list[Member] = field(default_factory=list)
-    items: list[Node] = field(default_factory=list)
-    origin: str | None = None
-    open: bool = False
+    # Written out, as a dataclass costs every cold start more than the file that it reads.
+    __slots__ = ("end", "items", "kind", "members", "open", "origin", "start", "value")
+
+    def __init__(
+        self,
+        kind: Kind,
+        start: int,
+        end: int,
+        value: Any = None,
+        members: list[Member] | None = None,
+        items: list[Node] | None = None,
+        origin: str | None = None,
+        open: bool = False,
+    ) -> None:
+        self.kind: Kind = kind
+        self.start = start
+        self.end = end
+        self.value = value
+        self.members: list[Member] = [] if members is None else members
+        self.items: list[Node] = [] if items is None else items
+        self.origin = origin
+        self.open = open
+
+    def but(self, **changes: Any) -> Node:
+        """A node like this one with other attributes; its members and items are shared, not copied."""
+        return Node(**{name: getattr(self, name) for name in self.__slots__} | changes)
 
     def member(self, key: str) -> Member | None:
         """The member that counts for `key`: the last, when it stands twice."""
@@ -138,9 +154,7 @@ class Problem(NamedTuple):
     refused_by: frozenset[Loader]
 
 
-# Without the methods that nobody calls: making them costs every cold start.
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Document:
+class Document(NamedTuple):
     """A tree with where it came from. `derived` trees are made up from another file's keys: no edits by pointer."""
 
     source: Source

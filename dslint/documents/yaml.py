@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from dslint.documents.tree import UNKNOWN, Document, Node, Problem, Source
@@ -111,7 +110,7 @@ def with_company(documents: list[Document]) -> list[Document]:
     second = documents[1].root.start
     message = "the file holds several YAML documents, and `yaml.safe_load` reads a file of one only"
     problem = Problem("several-documents", message, second, second, "", GOES_ON)
-    return [replace(document, problems=(*document.problems, problem)) for document in documents]
+    return [document._replace(problems=(*document.problems, problem)) for document in documents]
 
 
 # --- tabs

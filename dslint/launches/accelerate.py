@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from dslint.documents.tree import UNKNOWN, Document, Member, Node, Place, Source, join_pointer
@@ -75,7 +75,7 @@ def accelerate_config(
     """
     if not is_accelerate(document.root):
         return None
-    document = replace(document, dialect="accelerate")
+    document = document._replace(dialect="accelerate")
     facts = with_flags(scalars(document, document.root, ""), flags or {}, True)
     block = document.root.member("deepspeed_config")
     inner = scalars(document, block.node, "/deepspeed_config") if block else {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dslint.documents.python import Program
@@ -147,7 +146,7 @@ def named_config(join: Join, at: Started, written: Sequence[Written]) -> Documen
     document = join.reading.config(path)
     if document is not None and (at.script.modified(word.text) or at.script.written(word.text)):
         root = document.root
-        return replace(document, root=replace(root, open=True, members=[blurred(m) for m in root.members]))
+        return document._replace(root=root.but(open=True, members=[blurred(m) for m in root.members]))
     return document
 
 

@@ -33,14 +33,12 @@ def as_loaded(document: Document, loaded: Loaded) -> Document:
     """A file's config as the program has it: what the program changes after loading it is not known."""
     if not loaded.overrides and not loaded.blurred:
         return document
-    from dataclasses import replace
-
     root = copied(document.root)
     if loaded.blurred:
-        root = replace(root, open=True, members=[blurred(member) for member in root.members])
+        root = root.but(open=True, members=[blurred(member) for member in root.members])
     for override in loaded.overrides:
         put(root, override.path, None, remove=False)
-    return replace(document, root=replace(root, open=True))
+    return document._replace(root=root.but(open=True))
 
 
 def written(program: Program) -> Iterator[tuple[str, Document]]:

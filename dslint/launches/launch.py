@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dslint.documents.tree import Document, Place
@@ -32,7 +31,6 @@ class Argument(NamedTuple):
     place: Place
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Launch:
     """One config and what it runs with.
 
@@ -44,19 +42,63 @@ class Launch:
     script, program or launch with nothing in it: rules on these look at the other fields.
     """
 
-    config: Document
-    release: Release
-    framework: Framework | None = None
-    hardware: Profile | None = None
-    world_size: int | None = None
-    arguments: Mapping[str, Argument] = field(default_factory=dict)
-    arguments_complete: bool = False
-    versions: Mapping[str, str] = field(default_factory=dict)
-    origins: Mapping[str, Place] = field(default_factory=dict)
-    command: LaunchCommand | None = None
-    script: Script | None = None
-    program: Program | None = None
-    accelerate: AccelerateConfig | None = None
-    training: TrainingConfig | None = None
-    # What several checks work out from the same launch, kept so that it is worked out once.
-    memo: dict[str, Any] = field(default_factory=dict)
+    # Written out, as a dataclass costs every cold start more than the file that it reads.
+    __slots__ = (
+        "accelerate",
+        "arguments",
+        "arguments_complete",
+        "command",
+        "config",
+        "framework",
+        "hardware",
+        "memo",
+        "origins",
+        "program",
+        "release",
+        "script",
+        "training",
+        "versions",
+        "world_size",
+    )
+
+    def __init__(
+        self,
+        config: Document,
+        release: Release,
+        framework: Framework | None = None,
+        hardware: Profile | None = None,
+        world_size: int | None = None,
+        arguments: Mapping[str, Argument] | None = None,
+        arguments_complete: bool = False,
+        versions: Mapping[str, str] | None = None,
+        origins: Mapping[str, Place] | None = None,
+        command: LaunchCommand | None = None,
+        script: Script | None = None,
+        program: Program | None = None,
+        accelerate: AccelerateConfig | None = None,
+        training: TrainingConfig | None = None,
+    ) -> None:
+        self.config = config
+        self.release = release
+        self.framework = framework
+        self.hardware = hardware
+        self.world_size = world_size
+        self.arguments: Mapping[str, Argument] = arguments or {}
+        self.arguments_complete = arguments_complete
+        self.versions: Mapping[str, str] = versions or {}
+        self.origins: Mapping[str, Place] = origins or {}
+        self.command = command
+        self.script = script
+        self.program = program
+        self.accelerate = accelerate
+        self.training = training
+        # What several checks work out from the same launch, kept so that it is worked out once.
+        self.memo: dict[str, Any] = {}
+
+    def facts(self) -> dict[str, Any]:
+        """What it was made of, by name."""
+        return {name: getattr(self, name) for name in Launch.__slots__ if name != "memo"}
+
+    def but(self, **changes: Any) -> Launch:
+        """A launch like this one with other facts, of which nothing is worked out yet."""
+        return Launch(**self.facts() | changes)

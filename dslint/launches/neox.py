@@ -7,7 +7,6 @@ it stands, so none of it is checked; it is enough not to take such a file for a 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from dslint.documents.tree import Document, Node
@@ -49,4 +48,4 @@ def is_neox(root: Node) -> bool:
 
 def neox_document(document: Document) -> Document | None:
     """The document in the dialect "neox", or None when it is something else."""
-    return replace(document, dialect="neox") if is_neox(document.root) else None
+    return document._replace(dialect="neox") if is_neox(document.root) else None

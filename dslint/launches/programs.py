@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from dslint.documents.python import Call, Given, Loaded, LocalClass, Parser, Program
@@ -324,7 +323,7 @@ def loose_configs(program: Program) -> list[tuple[str, Document]]:
     """
     taken = {config.document.root.start for config in program.configs if config.document is not None}
     return [
-        (name, replace(document, root=replace(document.root, open=True)))
+        (name, document._replace(root=document.root.but(open=True)))
         for name, document in program.definitions.items()
         if document.root.start not in taken
         and is_config(document)
@@ -342,15 +341,14 @@ def overlaid(document: Document, loaded: Loaded) -> Document:
         return document
     root = copied(document.root)
     if loaded.blurred:
-        root = replace(root, open=True, members=[blurred(member) for member in root.members])
+        root = root.but(open=True, members=[blurred(member) for member in root.members])
     for override in loaded.overrides:
         put(root, override.path, override.node if override.certain else None, remove=override.node is None)
-    return replace(document, root=root, derived=True)
+    return document._replace(root=root, derived=True)
 
 
 def copied(node: Node) -> Node:
-    return replace(
-        node,
+    return node.but(
         members=[member._replace(node=copied(member.node)) for member in node.members],
         items=[copied(item) for item in node.items],
     )

@@ -6,7 +6,6 @@ Such a file is never loaded as it is. What stands in a placeholder's place is no
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from dslint.documents.tree import UNKNOWN, Document, Problem, find
@@ -33,7 +32,7 @@ def without_placeholders(document: Document) -> Document:
             node.kind, node.value = "unknown", UNKNOWN
     marked = set(map(id, found))
     problems = tuple(p._replace(kind="placeholder") if id(p) in marked else p for p in document.problems)
-    return replace(document, problems=problems)
+    return document._replace(problems=problems)
 
 
 def is_placeholder(document: Document, problem: Problem) -> bool:

@@ -7,7 +7,7 @@ config that it names or holds. A file is known by its keys; a doubt means no.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from dslint.documents.tree import UNKNOWN, Document, Member, Node, Place, join_pointer
@@ -157,7 +157,7 @@ def training_config(document: Document) -> TrainingConfig | None:
     if kind is None:
         return None
     tool = TOOLS[kind]
-    document = replace(document, dialect="training")
+    document = document._replace(dialect="training")
     given = document.root.member("deepspeed")
     reference = reference_of(document, given, tool)
     preset = reference if reference is not None and reference.value in tool.presets else None

@@ -6,7 +6,6 @@ A rule on bf16 asks for the hardware; without `--hardware` it finds nothing, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
 from typing import Any, Final, get_args
 
 from dslint.documents.tree import UNKNOWN, Source
@@ -72,7 +71,7 @@ def is_open(rule: Rule, launch: Launch) -> bool:
     """Could a fact that is not known make the rule's fault appear?"""
     if launch.framework is not None:
         return misses(rule, launch)
-    variants = [replace(launch, framework=name, memo={}) for name in FRAMEWORKS]
+    variants = [launch.but(framework=name) for name in FRAMEWORKS]
     return any(misses(rule, each) or bool(Evaluator([rule]).findings(each)) for each in variants)
 
 
@@ -110,7 +109,10 @@ class Watched(Launch):
     """A launch that notes what a check asks of it."""
 
     __slots__ = ("asked",)
-    asked: set[str]
+
+    def __init__(self, launch: Launch) -> None:
+        self.asked: set[str] = set()
+        super().__init__(**launch.facts())
 
     def __getattribute__(self, name: str) -> Any:
         if name in NOTED:
@@ -123,8 +125,7 @@ NOTED: Final = frozenset({"hardware", "world_size", "versions", "arguments_compl
 
 def asks_in_vain(check: str, launch: Launch) -> bool:
     """Does a check ask for a fact that this launch lacks?"""
-    watched = Watched(**{field.name: getattr(launch, field.name) for field in fields(launch)} | {"memo": {}})
-    object.__setattr__(watched, "asked", set())
+    watched = Watched(launch)
     for _ in check_named(check)(watched):
         pass
     return any(name in watched.asked for name in lacking(launch))
