@@ -231,7 +231,9 @@ class _Walk:
             if key in names:
                 self.add("foreign-key", pointer, refused, node, member, framework=framework)
                 return
-        self.add("unknown-key", pointer, refused, node, member, suggestions=related(key, keys))
+        # `pipeline_parallel_size: 2` does not mean the block `pipeline`.
+        alike = [name for name in related(key, keys) if _is_block(schema, name) == (node.kind == "object")]
+        self.add("unknown-key", pointer, refused, node, member, suggestions=alike)
 
     def elsewhere(self, key: str, parent: str) -> list[str]:
         """Where a key belongs that is not known in its block.
@@ -440,6 +442,10 @@ def _replacement(entry: Schema, node: Node) -> tuple[Any] | None:
     if table is None:
         return (node.value,) if "x-replaced-by" in entry else None
     return next(((new,) for old, new in table if same(node.value, old)), None)
+
+
+def _is_block(schema: Schema, key: str) -> bool:
+    return "properties" in schema.get("properties", {}).get(key, {})
 
 
 def _keys(schema: Schema) -> Iterable[str]:

@@ -5,6 +5,7 @@ The arithmetic is DeepSpeedConfig._set_batch_related_parameters' own, floor divi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -50,7 +51,7 @@ def impossible(launch: Launch) -> Iterator[Match]:
     batch = read_batch(launch)
     if batch is None or possible(batch) or min(n for n in batch if n is not None) <= 0:
         return
-    given = " and ".join(f"{key} {n:g}" for key, n in zip(KEYS, batch, strict=True) if n is not None)
+    given = " and ".join(f"{key} {said(n)}" for key, n in zip(KEYS, batch, strict=True) if n is not None)
     yield Match(f"/{TRAIN}", values={"given": given})
 
 
@@ -92,7 +93,8 @@ def read_batch(launch: Launch) -> Batch | None:
             found.append(None)
         else:
             number = None if node is None else number_of(node)
-            if number is None:
+            # What overflows to infinity, such as 1e999, is no number to reckon with.
+            if number is None or (isinstance(number, float) and not math.isfinite(number)):
                 return None
             found.append(number)
     batch = Batch(*found)
@@ -144,13 +146,20 @@ def possible(batch: Batch) -> bool:
 
 
 def spoken(train: float, micro: float, steps: float, world: int) -> str:
-    return f"{train:g} is not {micro:g} x {steps:g} x {world}"
+    return f"{said(train)} is not {said(micro)} x {said(steps)} x {world}"
 
 
 def hint(batch: Batch, world: int) -> str:
     if batch.micro is not None and batch.steps is not None:
-        return f"{batch.micro * batch.steps * world:g} would fit"
-    return f"it has to be a multiple of {(batch.micro or 1) * (batch.steps or 1) * world:g}"
+        return f"{said(batch.micro * batch.steps * world)} would fit"
+    return f"it has to be a multiple of {said((batch.micro or 1) * (batch.steps or 1) * world)}"
+
+
+def said(number: float) -> str:
+    """A batch size with all its digits, as long as a person can read them."""
+    whole = isinstance(number, int) or (number == number // 1 and abs(number) < 1e15)
+    text = str(int(number)) if whole else str(number)
+    return text if len(text) <= 20 else f"{text[:8]}… ({len(text)} digits)"
 
 
 def learned(launch: Launch) -> tuple[Related, ...]:
