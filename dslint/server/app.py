@@ -70,6 +70,8 @@ class Server(LanguageServer):
         self.folders: dict[str, Folder] = {}
         self.desk = Desk(self.buffers_in, self.publish, self.report)
         self.options = options.Options()
+        # As given at the start; what the editor's settings say later goes over it.
+        self.given: object = None
         self.troubles: set[str] = set()
         self.validating: set[asyncio.Task[Any]] = set()
         self.was_shut_down = False
@@ -122,9 +124,11 @@ class Server(LanguageServer):
 
     def use(self, given: object) -> None:
         """Take the editor's settings."""
-        self.options = options.read(given)
+        self.options = options.over(options.read(self.given), options.read(given))
         for fault in self.options.faults:
-            self.say(fault, types.MessageType.Warning)
+            if fault not in self.troubles:
+                self.say(fault, types.MessageType.Warning)
+        self.troubles.update(self.options.faults)
         for folder in self.folders.values():
             folder.judge.options = self.options
         self.all_again()
@@ -155,9 +159,9 @@ class Server(LanguageServer):
                     buffer.uri, diagnostics(findings, lines_of, uri_of), buffer.version
                 )
             )
-        if judgement.trouble and judgement.trouble not in self.troubles:
+        if judgement.trouble and judgement.trouble != folder.trouble:
             self.say(judgement.trouble, types.MessageType.Error)
-        self.troubles = {judgement.trouble} if judgement.trouble else set()
+        folder.trouble = judgement.trouble
 
     def report(self, error: Exception) -> None:
         """dslint itself failed: one line in the log, and the editor goes on."""
@@ -265,15 +269,15 @@ def add_lifecycle(server: Server) -> None:
         server.buffers.encoding = server.workspace.position_encoding or types.PositionEncodingKind.Utf16
         uris = [folder.uri for folder in params.workspace_folders or []]
         roots = [path_of(uri) for uri in uris or [uri for uri in (params.root_uri,) if uri]]
-        server.options = options.read(params.initialization_options)
+        server.given = params.initialization_options
+        server.options = options.read(server.given)
         for root in roots:
             if root is not None and os.path.isdir(root):
                 server.folder_at(root)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
-        for fault in server.options.faults:
-            server.say(fault, types.MessageType.Warning)
+        server.use(None)
         if server.can("workspace.didChangeWatchedFiles.dynamicRegistration"):
             await watch(server)
         if server.can("workspace.configuration"):
@@ -330,7 +334,7 @@ async def watch(server: Server) -> None:
 
 
 async def ask_for_settings(server: Server) -> None:
-    """The editor's settings under `dslint`; what is not set there was maybe given at the start, and stays."""
+    """The editor's settings under `dslint`; what is not set there may have been given at the start."""
     try:
         answer = await server.workspace_configuration_async(
             types.ConfigurationParams([types.ConfigurationItem(section="dslint")])
@@ -338,8 +342,7 @@ async def ask_for_settings(server: Server) -> None:
     except JsonRpcException as error:
         server.report(error)
         return
-    if answer and answer[0]:
-        server.use(answer[0])
+    server.use(answer[0] if answer else None)
 
 
 def add_actions(server: Server) -> None:

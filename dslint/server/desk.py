@@ -26,6 +26,8 @@ class Folder:
         self.judge = Judge(root)
         self.generation = 0
         self.judgement: Judgement | None = None
+        # What was last said of settings that could not be used.
+        self.trouble = ""
         self.task: asyncio.Task[None] | None = None
         self.hurry = asyncio.Event()
 

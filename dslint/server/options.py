@@ -27,7 +27,7 @@ class Options(NamedTuple):
 
 
 def read(given: object) -> Options:
-    """The editor's settings, with or without a `dslint` around them; null and empty values are "not set"."""
+    """The editor's settings, with or without a `dslint` around them; null is "not set", empty is "not set any more"."""
     if not isinstance(given, Mapping):
         return Options()
     inner = given.get("dslint")
@@ -39,7 +39,10 @@ def read(given: object) -> Options:
             close = nearest(str(key), NAMES)
             hint = f"did you mean {close}?" if close else "the settings are " + ", ".join(NAMES)
             faults.append(f"the editor's settings: there is no {key}; {hint}")
-        elif value not in (None, "", [], ()):
+        elif value in ("", []):
+            # Taken back, whatever was given before.
+            values[NAMES[key]] = None
+        elif value is not None:
             try:
                 merge(Settings(), {NAMES[key]: value})
             except SettingsError as error:
@@ -47,3 +50,9 @@ def read(given: object) -> Options:
             else:
                 values[NAMES[key]] = value
     return Options(values, tuple(faults))
+
+
+def over(given: Options, later: Options) -> Options:
+    """The settings of the start with later ones over them."""
+    faults = (*given.faults, *(fault for fault in later.faults if fault not in given.faults))
+    return Options({**given.values, **later.values}, faults)

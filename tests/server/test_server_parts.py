@@ -189,7 +189,9 @@ def test_the_editors_settings():
         "dslint": {"worldSize": 8, "select": ["DS2"], "hardware": None, "ignore": [], "framwork": "x"}
     }
     read = options.read(given_options)
-    assert read.values == {"world-size": 8, "select": ["DS2"]}
+    assert read.values == {"world-size": 8, "select": ["DS2"], "ignore": None}
+    both = options.over(options.read({"ignore": ["DS2"], "worldSize": 4, "hardware": "a100"}), read)
+    assert both.values == {"world-size": 8, "select": ["DS2"], "ignore": None, "hardware": "a100"}
     assert read.faults == ("the editor's settings: there is no framwork; did you mean framework?",)
     (fault,) = options.read({"worldSize": "8"}).faults
     assert "worldSize must be a whole number" in fault
