@@ -7,6 +7,7 @@ patches), so it is meant for a process that ends afterwards; dslint/engine/forks
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -104,10 +105,10 @@ def join_processes(rank: int, world_size: int, store: str | None) -> None:
 def initialize(config: str | dict[str, Any], kernels: bool = False) -> Any:
     """A DeepSpeed engine around a tiny model.
 
-    On CPU two limits are lifted that say nothing of the config: DeepSpeed's question whether the CPU computes in fp16
-    (torch does, slowly), and, unless `kernels`, the minutes that its C++ kernels take to compile, or that it has none for
-    the CPU. Stand-ins that do nothing take their place: loss scaling, clipping and communication are the real ones, but
-    an optimizer of DeepSpeed's own leaves the weights as they are.
+    On CPU three limits are lifted that say nothing of the config: DeepSpeed's question whether the CPU computes in fp16
+    (torch does, slowly), communication over shared memory (gloo does without), and, unless `kernels`, the minutes that its
+    C++ kernels take to compile, or that it has none for the CPU. Stand-ins that do nothing take their place: loss scaling,
+    clipping and communication are the real ones, but an optimizer of DeepSpeed's own leaves the weights as they are.
 
     Raises:
         Exception: whatever this release raises for the config.
@@ -155,12 +156,20 @@ def lift_cpu_limits(kernels: bool) -> None:
     if accelerator.device_name() != "cpu":
         return
     type(accelerator).is_fp16_supported = lambda self: True
+    communicate_by_gloo()
     if kernels:
         return
     for name in ("FusedAdamBuilder", "NotImplementedBuilder"):
         for cls in type(accelerator.create_op_builder(name)).__mro__:
             if "load" in vars(cls):
                 setattr(cls, "load", lambda self, verbose=True: MagicMock())  # noqa: B010
+
+
+def communicate_by_gloo() -> None:
+    """Leave out DeepSpeed's communication over shared memory: a kernel that takes minutes to build, and a compiler."""
+    # By its name in sys.modules: as an attribute of deepspeed.comm, torch is torch itself.
+    communication: Any = importlib.import_module("deepspeed.comm.torch")
+    communication.build_shm_op = lambda: None
 
 
 def step(engine: Any) -> None:

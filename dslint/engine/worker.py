@@ -6,7 +6,6 @@ engine raised, 2 when this machine stood in the way.
 
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dslint.engine.fitting import content_of
+from dslint.engine.loading import communicate_by_gloo
 from dslint.engine.models import NoModel
 from dslint.engine.processes import MARK, is_alive, kill_marked
 from dslint.engine.recorder import Events, rank_of
@@ -131,10 +131,7 @@ def machine(deepspeed: Any, torch: Any, device: str) -> dict[str, Any]:
 
 def lift(accelerator: Any) -> bool:
     """Lift two limits of a CPU that say nothing of a config made for GPUs; was fp16 one of them?"""
-    # By its name in sys.modules: as an attribute of deepspeed.comm, torch is torch itself.
-    communication: Any = importlib.import_module("deepspeed.comm.torch")
-    # Shared-memory communication is a kernel that takes minutes to build; gloo does without.
-    communication.build_shm_op = lambda: None
+    communicate_by_gloo()
     if not accelerator.is_fp16_supported():
         type(accelerator).is_fp16_supported = lambda self: True
         return True
