@@ -56,7 +56,7 @@ def hover(judgement: Judgement, path: str, offset: int) -> Told | None:
 def reason(finding: Finding, rules: Iterable[Rule]) -> str:
     """A finding with why it is one, from its rule."""
     rule = next((rule for rule in rules if rule.name == finding.name), None)
-    why = " ".join((rule.why if rule is not None else "" or finding.why).split())
+    why = " ".join((finding.why if rule is None else rule.why).split())
     link = f"[{finding.code} {finding.name}]({finding.url})"
     return f"{link}: {finding.message}\n\n{why}" if why else f"{link}: {finding.message}"
 

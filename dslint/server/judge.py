@@ -24,8 +24,8 @@ from dslint.settings import Settings, SettingsError, load, merge, selected
 from dslint.workspace import Workspace
 
 # Where no more than so many files matter, and so many characters, all of them are judged together, as `dslint .` does.
-FEW_FILES = 60
-FEW_CHARACTERS = 300_000
+FEW_FILES = 30
+FEW_CHARACTERS = 150_000
 
 
 class Stale(Exception):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
@@ -44,11 +45,17 @@ def verdict_of(out: str, error: str) -> Verdict:
     """The verdict in a report; without one, the last line that was said on standard error."""
     try:
         report = json.loads(out)[0]
-        ended, headline = str(report["ended"]), str(report["headline"])
-        cause = (report.get("error") or {}).get("message")
+        return Verdict(str(report["ended"]), f"{report['headline']}{reason(report)}")
     except (ValueError, LookupError, TypeError):
         said = [line.strip() for line in error.splitlines() if line.strip()]
         return Verdict(
             "failed", said[-1].removeprefix("dslint: ") if said else "dslint validate said nothing"
         )
-    return Verdict(ended, f"{headline}: {cause}" if cause else headline)
+
+
+def reason(report: Mapping[str, Any]) -> str:
+    """Why, in a line: the findings that explain the error, else the error's own beginning."""
+    found = [f"{one['message']} ({one['code']})" for one in report.get("explained_by") or ()]
+    if not found and report.get("error"):
+        found = [" ".join(str(report["error"]["message"]).split())[:300]]
+    return f": {'; '.join(found)}" if found else ""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
+from places import ROOT
 
 from dslint.documents.tree import Source, split_pointer
 from dslint.fixing.apply import apply
@@ -249,6 +250,8 @@ def test_verdicts():
         {"ended": "refused", "headline": "refused while its config was loaded", "error": {"message": "no"}}
     ]
     assert verdict_of(json.dumps(report), "").message == "refused while its config was loaded: no"
+    report[0]["explained_by"] = [{"message": "it is so", "code": "DS1"}]
+    assert verdict_of(json.dumps(report), "").message == "refused while its config was loaded: it is so (DS1)"
     assert verdict_of(json.dumps([{"ended": "accepted", "headline": "accepted", "error": None}]), "") == (
         "accepted",
         "accepted",
@@ -278,3 +281,24 @@ def test_checking_imports_nothing_of_the_server():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
+
+
+def test_the_catalogue_entry_is_one_that_schemastore_takes():
+    """What its catalogue asks of an entry; and names that no other program's files have."""
+    from fnmatch import fnmatch
+
+    entry = json.loads((ROOT / "schemas" / "catalog-entry.json").read_text(encoding="utf-8"))
+    assert set(entry) == {"name", "description", "fileMatch", "url", "versions"}
+    assert len(set(entry["fileMatch"])) == len(entry["fileMatch"])
+    assert all(url.startswith("https://") for url in (entry["url"], *entry["versions"].values()))
+    for name in ("ds_config.json", "ds_config_zero3.json", "deepspeed_config.json", "ds_z3_config.json"):
+        assert any(fnmatch(name, glob) for glob in entry["fileMatch"]), name
+    for name in (
+        "config.json",
+        "package.json",
+        "trainer_state.json",
+        "zero.json",
+        "ads_config.json",
+        "deepspeed.json",
+    ):
+        assert not any(fnmatch(name, glob) for glob in entry["fileMatch"]), name
