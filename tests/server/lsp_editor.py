@@ -49,6 +49,7 @@ class Editor:
             },
             "textDocument": capabilities.pop("textDocument", {}),
         }
+        self.folders = capabilities.pop("folders", True)
         self.options = capabilities.pop("options", None)
         self.greeting: dict[str, Any] = {}
 
@@ -57,8 +58,8 @@ class Editor:
             "initialize",
             {
                 "processId": os.getpid(),
-                "rootUri": self.folder.as_uri(),
-                "workspaceFolders": [{"uri": self.folder.as_uri(), "name": "test"}],
+                "rootUri": self.folder.as_uri() if self.folders else None,
+                "workspaceFolders": [{"uri": self.folder.as_uri(), "name": "test"}] if self.folders else None,
                 "capabilities": self.capabilities,
                 "initializationOptions": self.options,
             },

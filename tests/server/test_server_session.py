@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import subprocess
 import sys
 
@@ -16,6 +18,8 @@ CONFIG = """{
 }
 """
 BAD = CONFIG.replace('"zero', '"bf16": {"enabled": true},\n  "zero')
+pytestmark = pytest.mark.slow
+
 WHOLE = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
 
 
@@ -456,6 +460,22 @@ def test_settings_of_the_workspace_and_of_the_editor(folder, edit):
     assert "DS204" not in editor.codes("ds_config.json"), "the last good settings stay in force"
 
 
+def test_a_baseline_and_excluded_files_count_as_on_the_command_line(folder, edit):
+    (folder / "ds_old.json").write_text(CONFIG)
+    (folder / "dslint.toml").write_text('baseline = "known.json"\nexclude = ["third_party/"]\n')
+    command = [sys.executable, "-m", "dslint.cli.main", "--write-baseline", "--quiet", "."]
+    assert subprocess.run(command, cwd=folder, capture_output=True).returncode == 0
+    editor = edit()
+    editor.open("ds_old.json")
+    assert editor.codes("ds_old.json") == []
+    editor.write("ds_old.json", BAD)
+    codes = editor.codes("ds_old.json")
+    assert "DS201" in codes, "it is new"
+    assert "DS204" not in codes, "it is known"
+    editor.open("third_party/ds_config.json", BAD)
+    assert editor.codes("third_party/ds_config.json") == []
+
+
 def test_settings_that_are_asked_for(edit):
     """A client that answers workspace/configuration: hardware and release from there."""
     editor = edit(workspace={"configuration": True})
@@ -504,3 +524,78 @@ def test_a_lost_editor_ends_it(edit):
     editor.open("ds_config.json", CONFIG)
     editor.process.stdin.close()
     assert editor.process.wait(60) is not None
+
+
+def test_line_ends_and_a_bom_stay(edit):
+    editor = edit()
+    text = "\ufeff" + CONFIG.replace("\n", "\r\n").replace('"stage"', '"stag"')
+    editor.open("ds_config.json", text)
+    editor.diagnostics("ds_config.json")
+    (action,) = editor.actions("ds_config.json", WHOLE, ["source.fixAll"])
+    editor.apply(action["edit"])
+    assert editor.texts["ds_config.json"] == text.replace("0.5", "1").replace('"stag"', '"stage"')
+
+
+def test_without_a_workspace_the_repository_of_the_file_counts(folder, tmp_path_factory, edit):
+    (folder / "dslint.toml").write_text('ignore = ["DS201"]\n')
+    editor = edit(folders=False)
+    editor.open("ds_config.json", BAD)
+    codes = editor.codes("ds_config.json")
+    assert "DS204" in codes
+    assert "DS201" not in codes
+
+
+def test_what_is_not_open_gets_no_answer_and_a_cancelled_request_ends(edit):
+    editor = edit()
+    assert editor.at("textDocument/hover", "nowhere.json", position={"line": 0, "character": 0}) is None
+    assert editor.actions("nowhere.json", WHOLE) == []
+    editor.open("ds_config.json", BAD)
+    number = editor.send_request(
+        "textDocument/hover",
+        {"textDocument": {"uri": editor.uri("ds_config.json")}, "position": {"line": 2, "character": 5}},
+    )
+    editor.tell("$/cancelRequest", {"id": number})
+    answer = editor.wait(lambda m: m.get("id") == number and "method" not in m, "an answer")
+    assert answer.get("error", {}).get("code") == -32800 or "result" in answer
+    assert "DS201" in editor.codes("ds_config.json"), "the diagnostics come all the same"
+
+
+def test_a_port(folder, edit):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    command = [sys.executable, "-m", "dslint.cli.main", "server", "--tcp", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        try:
+            connection = connected(process, port)
+            with connection, connection.makefile("rwb") as stream:
+                for number, method in ((1, "initialize"), (2, "shutdown")):
+                    params = {"processId": None, "rootUri": None, "capabilities": {}} if number == 1 else None
+                    body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+                    message = json.dumps(body).encode()
+                    stream.write(b"Content-Length: %d\r\n\r\n" % len(message) + message)
+                    stream.flush()
+                    assert b'"id": %d' % number in answer_on(stream).replace(
+                        b'"id":%d' % number, b'"id": %d' % number
+                    )
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+
+
+def connected(process, port):
+    for _ in range(600):
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=60)
+        except ConnectionRefusedError:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                pytest.fail(f"it ended with {process.wait(0.1)}: {process.stderr.read()}")
+    return pytest.fail("nobody listens on the port")
+
+
+def answer_on(stream):
+    length = 0
+    while (header := stream.readline()) != b"\r\n":
+        if header.lower().startswith(b"content-length:"):
+            length = int(header.split(b":")[1])
+    return stream.read(length)
