@@ -12,6 +12,7 @@ HEAD = """# Settings
 
 Settings live in `[tool.dslint]` of pyproject.toml, or in dslint.toml without a table; the nearest one upwards of the working
 directory counts. An option on the command line wins. An unknown setting is an error, with the name that was likely meant.
+`dslint --show-settings` prints what is in force and where each value comes from; `dslint --show-files`, which files a run reads.
 
 ```toml title="pyproject.toml"
 [tool.dslint]

@@ -1,5 +1,6 @@
 """The GitHub Action: its steps run here as the shell scripts that they are."""
 
+import json
 import os
 import re
 import subprocess
@@ -71,6 +72,40 @@ def test_paths_fail_on_and_args_reach_dslint(runner, tmp_path):
     assert "one/ds_config.json:3" in done.stdout
     assert "two/ds_config.json:3" in done.stdout
     assert "three" not in done.stdout
+
+
+def test_a_pull_request_hears_of_what_it_changes_beside_the_baseline_and_sarif_is_written(runner, tmp_path):
+    def git(*arguments):
+        who = ("-c", "user.name=Tester", "-c", "user.email=tester@example.com")
+        subprocess.run([tool("git"), *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    (tmp_path / "old.json").write_text(BAD, encoding="utf-8")
+    git("init", "-q", "-b", "main")
+    git("add", "-A")
+    git("commit", "-q", "-m", "As it was")
+    git("checkout", "-q", "-b", "topic")
+    (tmp_path / "new.json").write_text(BAD, encoding="utf-8")
+    git("add", "-A")
+    git("commit", "-q", "-m", "The change")
+    # GitHub checks out the merge of both: its first parent is where the pull request goes.
+    git("checkout", "-q", "main")
+    git("merge", "-q", "--no-ff", "-m", "Merge", "topic")
+    done = runner(tmp_path, changed="HEAD^1", sarif_file="dslint.sarif", args="--select DS201")
+    assert done.returncode == 1, done.stderr
+    assert re.findall(r"file=(\w+\.json)", done.stdout) == ["new.json"]
+    (run,) = json.loads((tmp_path / "dslint.sarif").read_text(encoding="utf-8"))["runs"]
+    assert len(run["results"]) == 1
+    (tmp_path / "known.json").write_text(
+        '{"version": 1, "findings": {"new.json": [{"rule": "fp16-and-bf16", "pointer": "/fp16/enabled"}]}}',
+        encoding="utf-8",
+    )
+    done = runner(tmp_path, changed="HEAD^1", baseline="known.json", args="--select DS201")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_documentation_names_every_input():
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    assert [name for name in ACTION["inputs"] if f"| `{name}` |" not in page] == []
 
 
 def test_nothing_in_an_input_is_run(runner, tmp_path):
