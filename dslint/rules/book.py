@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dslint import resources
@@ -29,6 +29,17 @@ class Condition(NamedTuple):
     test: Mapping[str, Any]
 
 
+class Case(NamedTuple):
+    """Conditions that must all hold: `shared` are on facts that most launches of a run share, `own` on the rest."""
+
+    shared: tuple[Condition, ...]
+    own: tuple[Condition, ...]
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        return self.shared + self.own
+
+
 class FixPlan(NamedTuple):
     """A rule's fix before it meets a config. `when` must hold besides the rule's own conditions."""
 
@@ -39,26 +50,44 @@ class FixPlan(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One fault. `cases` are alternatives, each a table of conditions that must all hold."""
+    """One fault, in the order of the compiled form's columns.
+
+    `needs` has a list for each case: the keys, two levels deep, without which it can't hold. What most files never ask
+    for stays as it lies in the compiled form (`plain_cases`, `plain_fixes`) until somebody asks.
+    """
 
     code: str
     name: str
     severity: Severity
     summary: str
     document: str
-    cases: tuple[tuple[Condition, ...], ...]
+    needs: Sequence[Sequence[str]]
+    plain_cases: Sequence[Any]
     check: str | None
     at: str
     mark: str
     message: str
-    related: tuple[tuple[str, str], ...]
+    related: Sequence[tuple[str, str]]
     why: str
-    fixes: tuple[FixPlan, ...]
+    plain_fixes: Sequence[Any]
     generic: bool
 
     @property
     def url(self) -> str:
         return DOCS_URL.format(name=self.name)
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The alternatives, each a table of conditions that must all hold."""
+        return tuple(Case(conditions(shared), conditions(own)) for shared, own in self.plain_cases)
+
+    @property
+    def fixes(self) -> tuple[FixPlan, ...]:
+        """What may mend it; the first whose `when` holds does."""
+        return tuple(
+            FixPlan(safety, message, conditions(when), tuple(map(tuple, changes)))
+            for safety, message, when, changes in self.plain_fixes
+        )
 
 
 class BrokenRule(Exception):
@@ -99,32 +128,9 @@ def times(folder: str) -> list[int]:
     return found
 
 
-def thaw(plain: Sequence[Mapping[str, Any]]) -> tuple[Rule, ...]:
+def thaw(rows: Iterable[Sequence[Any]]) -> tuple[Rule, ...]:
     """Compiled rules as they lie in JSON → Rules."""
-    return tuple(
-        Rule(
-            code=entry["code"],
-            name=entry["name"],
-            severity=entry["severity"],
-            summary=entry["summary"],
-            document=entry["document"],
-            cases=tuple(conditions(case) for case in entry["cases"]),
-            check=entry["check"],
-            at=entry["at"],
-            mark=entry["mark"],
-            message=entry["message"],
-            related=tuple((path, text) for path, text in entry["related"]),
-            why=entry["why"],
-            fixes=tuple(
-                FixPlan(
-                    fix["safety"], fix["message"], conditions(fix["when"]), tuple(map(tuple, fix["changes"]))
-                )
-                for fix in entry["fixes"]
-            ),
-            generic=entry["generic"],
-        )
-        for entry in plain
-    )
+    return tuple(map(Rule._make, rows))
 
 
 def conditions(entries: Sequence[Sequence[Any]]) -> tuple[Condition, ...]:

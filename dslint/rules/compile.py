@@ -14,20 +14,24 @@ from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from dslint.rules.book import BrokenRule
+from dslint.rules.book import BrokenRule, Rule
 from dslint.rules.model import FixFile, RuleFile
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 RELEASE_FACTS = ("$release", "$version.")
 
 
-def compile_folder(folder: str, target: str | None = None) -> list[dict[str, Any]]:
-    """Every rule file below `folder`, compiled and ordered by code; written to `target` when given.
+# Facts that most launches of a run share: what they decide of a rule is decided once.
+SHARED_FACTS = ("$release", "$framework", "$hardware", "$world_size")
+
+
+def compile_folder(folder: str, target: str | None = None) -> list[list[Any]]:
+    """Every rule file below `folder`, compiled and ordered by code, a row each; written to `target` when given.
 
     Raises:
         BrokenRule: a file can't be read, doesn't fit the format, or repeats a code or a name.
     """
-    rules = sorted((compiled(rule) for _, rule in rule_files(folder)), key=lambda rule: rule["code"])
+    rules = sorted((compiled(rule) for _, rule in rule_files(folder)), key=lambda row: row[0])
     refuse_repeats(rules)
     if target is not None:
         # A read-only checkout is no reason to fail: the next run compiles again.
@@ -57,36 +61,56 @@ def read_rule(path: Path) -> RuleFile:
         raise BrokenRule(f"{path}: {where}: {first['msg']}; see docs/rules.md for the format") from error
 
 
-def refuse_repeats(rules: list[dict[str, Any]]) -> None:
-    for field in ("code", "name"):
+def refuse_repeats(rows: list[list[Any]]) -> None:
+    for column, field in enumerate(("code", "name")):
         seen: set[str] = set()
-        for rule in rules:
-            if rule[field] in seen:
-                raise BrokenRule(f"two rules have the {field} {rule[field]}; give one of them another")
-            seen.add(rule[field])
+        for row in rows:
+            if row[column] in seen:
+                raise BrokenRule(f"two rules have the {field} {row[column]}; give one of them another")
+            seen.add(row[column])
 
 
-def compiled(rule: RuleFile) -> dict[str, Any]:
-    """A rule with its conditions taken apart, and without what only documentation needs."""
+def compiled(rule: RuleFile) -> list[Any]:
+    """A rule as a row (the columns are `book.Rule`'s fields), without what only documentation needs."""
     cases = [compiled_conditions({**rule.when, **case}) for case in rule.any] or [
         compiled_conditions(rule.when)
     ]
-    return {
+    row = {
         "code": rule.code,
         "name": rule.name,
         "severity": rule.severity,
         "summary": rule.summary,
         "document": rule.document,
-        "cases": cases,
+        "needs": [needed_keys(case) for case in cases],
+        "plain_cases": [halves(case) for case in cases],
         "check": rule.check,
         "at": rule.at,
         "mark": rule.mark,
         "message": " ".join(rule.message.split()),
         "related": list(rule.related.items()),
         "why": first_sentence(rule.why),
-        "fixes": [compiled_fix(fix) for fix in rule.fixes],
+        "plain_fixes": [compiled_fix(fix) for fix in rule.fixes],
         "generic": rule.generic,
     }
+    return [row[field] for field in Rule._fields]
+
+
+def needed_keys(case: list[Any]) -> list[str]:
+    """The keys, two levels deep, without which the conditions on them can't hold; the deepest first."""
+    found: set[str] = set()
+    for path, test in case:
+        if "absent" in test or path[0].startswith("$") or path[0] == "*":
+            continue
+        found.add(path[0])
+        if len(path) > 1 and path[1] != "*" and not path[1].isdecimal():
+            found.add(f"{path[0]}.{path[1]}")
+    return sorted(found, key=lambda key: ("." not in key, key))
+
+
+def halves(case: list[Any]) -> list[list[Any]]:
+    """The conditions on what launches share, and the others."""
+    shared = [condition for condition in case if condition[0][0].startswith(SHARED_FACTS)]
+    return [shared, [condition for condition in case if condition not in shared]]
 
 
 def compiled_conditions(table: Mapping[str, Any]) -> list[Any]:
@@ -109,17 +133,14 @@ def compiled_test(path: str, test: Any) -> dict[str, Any]:
     return {"is": test}
 
 
-def compiled_fix(fix: FixFile) -> dict[str, Any]:
+def compiled_fix(fix: FixFile) -> list[Any]:
+    """A fix as a row, in the order of `book.FixPlan`'s fields."""
     changes: list[list[Any]] = [["remove", path, None] for path in fix.remove]
     changes += [["rename", path, name] for path, name in fix.rename.items()]
     changes += [["move", path, to] for path, to in fix.move.items()]
     changes += [["set", path, value] for path, value in fix.set.items()]
-    return {
-        "safety": fix.safety,
-        "message": " ".join((fix.message or default_message(fix)).split()),
-        "when": compiled_conditions(fix.when),
-        "changes": changes,
-    }
+    message = " ".join((fix.message or default_message(fix)).split())
+    return [fix.safety, message, compiled_conditions(fix.when), changes]
 
 
 def default_message(fix: FixFile) -> str:

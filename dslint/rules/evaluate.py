@@ -22,69 +22,57 @@ FIELD: Final = re.compile(r"\{([^{}]*)\}")
 class Evaluator:
     """The rules on one kind of document, ready for many launches.
 
-    Most launches of a run share their release, framework, hardware and world size; what these decide is decided once.
+    Most rules need a key that a config lacks, so rules are found by the keys that they need. Most launches of a run share
+    their release, framework, hardware and world size; what these decide is decided once.
     """
 
-    __slots__ = ("_prepared", "rules")
+    __slots__ = ("_always", "_by_key", "_prepared", "rules")
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = rules
-        self._prepared: dict[tuple[Any, ...], list[Prepared]] = {}
+        self._always: list[int] = []
+        self._by_key: dict[str, list[int]] = {}
+        self._prepared: dict[tuple[Any, ...], dict[int, tuple[Prepared, ...]]] = {}
+        for number, rule in enumerate(rules):
+            for needs in rule.needs:
+                (self._by_key.setdefault(needs[0], []) if needs else self._always).append(number)
 
     def findings(self, launch: Launch) -> list[Finding]:
         """Every rule that this launch meets, generic ones only where no sharper one speaks."""
         sharp: list[Finding] = []
         generic: list[Finding] = []
         keys = keys_of(launch.config.root)
+        shared = (launch.release, launch.framework, launch.hardware, launch.world_size)
+        prepared = self._prepared.setdefault(shared, {})
         violated = None
-        for rule, cases in self.prepared(launch):
+        for number in self.candidates(keys):
+            rule = self.rules[number]
             if rule.check is not None and rule.check in BY_KIND:
                 violated = kinds_of(launch) if violated is None else violated
                 if rule.check not in violated:
                     continue
-            if any(needs <= keys for needs, _ in cases):
-                (generic if rule.generic else sharp).extend(meet(rule, cases, launch, keys))
+            cases = prepared.get(number)
+            if cases is None:
+                cases = prepared[number] = tuple(prepare(rule, launch))
+            (generic if rule.generic else sharp).extend(meet(rule, cases, launch, keys))
         return sharp + [finding for finding in generic if not told(finding, sharp)]
 
-    def prepared(self, launch: Launch) -> list[Prepared]:
-        shared = (launch.release, launch.framework, launch.hardware, launch.world_size)
-        known = self._prepared.get(shared)
-        if known is None:
-            known = self._prepared[shared] = list(prepare(self.rules, launch))
-        return known
+    def candidates(self, keys: Iterable[str]) -> list[int]:
+        """The numbers of the rules that these keys may concern, in the rules' order."""
+        found = set(self._always)
+        for key in keys:
+            found.update(self._by_key.get(key, ()))
+        return sorted(found)
 
 
-# A rule's cases that the shared facts leave open: the top-level keys that each needs, and its other conditions.
-Case = tuple[frozenset[str], tuple[Condition, ...]]
-Prepared = tuple[Rule, tuple[Case, ...]]
-SHARED_FACTS: Final = ("$release", "$framework", "$hardware", "$world_size")
+# A case that the shared facts leave open: the keys that it needs, and its other conditions.
+Prepared = tuple[frozenset[str], tuple[Condition, ...]]
 
 
-def prepare(rules: Iterable[Rule], launch: Launch) -> Iterator[Prepared]:
-    for rule in rules:
-        cases = tuple(
-            (needed_keys(case), tuple(condition for condition in case if not is_shared(condition)))
-            for case in rule.cases
-            if all(fact_holds(path[0], test, launch) for path, test in case if is_shared((path, test)))
-        )
-        if cases:
-            yield rule, cases
-
-
-def is_shared(condition: Condition | tuple[tuple[str, ...], Any]) -> bool:
-    return condition[0][0].startswith(SHARED_FACTS)
-
-
-def needed_keys(case: Sequence[Condition]) -> frozenset[str]:
-    """The keys, two levels deep, without which the conditions on them can't hold."""
-    found: set[str] = set()
-    for path, test in case:
-        if "absent" in test or path[0].startswith("$") or path[0] == "*":
-            continue
-        found.add(path[0])
-        if len(path) > 1 and path[1] != "*" and not path[1].isdecimal():
-            found.add(f"{path[0]}.{path[1]}")
-    return frozenset(found)
+def prepare(rule: Rule, launch: Launch) -> Iterator[Prepared]:
+    for needs, case in zip(rule.needs, rule.cases, strict=True):
+        if all(fact_holds(path[0], test, launch) for path, test in case.shared):
+            yield frozenset(needs), case.own
 
 
 def keys_of(root: Node) -> set[str]:
@@ -106,7 +94,7 @@ def told(generic: Finding, sharp: Sequence[Finding]) -> bool:
     )
 
 
-def meet(rule: Rule, cases: Sequence[Case], launch: Launch, keys: Set[str]) -> Iterator[Finding]:
+def meet(rule: Rule, cases: Sequence[Prepared], launch: Launch, keys: Set[str]) -> Iterator[Finding]:
     for needs, conditions in cases:
         met = False
         for paths in holds(conditions, launch) if needs <= keys else ():

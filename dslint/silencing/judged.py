@@ -76,7 +76,7 @@ def is_open(rule: Rule, launch: Launch) -> bool:
 
 
 def misses(rule: Rule, launch: Launch) -> bool:
-    return any(case_misses(case, rule, launch) for case in rule.cases)
+    return any(case_misses(case.conditions, rule, launch) for case in rule.cases)
 
 
 def case_misses(case: Sequence[Condition], rule: Rule, launch: Launch) -> bool:
