@@ -173,12 +173,23 @@ def base_of(reference: str, folder: str) -> Base:
     top = os.path.realpath(
         os.fsdecode(git(folder, "rev-parse", "--show-toplevel", why=no_repository)).rstrip("\r\n")
     )
+    if reference == "HEAD" and is_unborn(top):
+        return Base(top, "", {}, frozenset())
     wanted = f"{reference}^{{commit}}"
     git(top, "rev-parse", "--verify", "--quiet", wanted, why=lambda said: no_commit(reference))
     found = git(top, "merge-base", wanted, "HEAD", why=lambda said: no_ancestor(reference))
     commit = found.decode("ascii").split()[0]
     entries = entries_of(git(top, "ls-tree", "-r", "-z", commit))
     return Base(top, commit, entries, moved_modules(top, entries))
+
+
+def is_unborn(top: str) -> bool:
+    """Has a repository no commit yet? Then everything in it is new, as for a hook of the first one."""
+    try:
+        git(top, "rev-parse", "--verify", "--quiet", "HEAD")
+    except NoChanges:
+        return True
+    return False
 
 
 def entries_of(listing: bytes) -> dict[str, Entry]:

@@ -101,6 +101,12 @@ def listing(rules: Sequence[RuleFile]) -> str:
     )
 
 
+def no_plan(rule: RuleFile) -> str:
+    """What stands for the fixes of a rule that plans none: a check may make them, as its examples show."""
+    mended = any(example.fixed is not None for example in rule.examples)
+    return "Fix\n  it depends on the config; see the examples" if mended else "There is no automatic fix."
+
+
 def explained(rule: RuleFile) -> str:
     """A rule as a person reads it in a terminal."""
     from dslint.rules.compile import default_message
@@ -110,7 +116,7 @@ def explained(rule: RuleFile) -> str:
     parts = [
         f"{rule.code} {rule.name} ({rule.severity})\n{rule.summary}.",
         rule.why.strip(),
-        f"Fix\n{fixes}" if fixes else "There is no automatic fix.",
+        f"Fix\n{fixes}" if fixes else no_plan(rule),
         f"Examples\n{examples}",
         "Sources\n" + "\n".join(f"  {source}" for source in rule.sources),
         "  " + DOCS_URL.format(name=rule.name),

@@ -190,6 +190,12 @@ def test_outside_of_a_repository_and_without_git_there_is_one_line(tmp_path):
     assert "--changed needs git" in done.err
 
 
+def test_before_the_first_commit_everything_differs_from_head(tmp_path):
+    write(tmp_path, {"ds_config.json": BOTH})
+    git(tmp_path, "init", "-q")
+    assert changed(tmp_path, reference="HEAD") == {("ds_config.json", "fp16-and-bf16")}
+
+
 def test_standard_input_has_not_changed_since_anything(repository):
     assert dslint(repository, "--changed", "main", "-").returncode == 2
 
