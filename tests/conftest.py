@@ -9,6 +9,8 @@ import pytest
 from hypothesis import settings
 from places import SHARED
 
+pytest_plugins = ["proving"]
+
 # The same examples in every run, so that a red build is red for all; `make fuzz` looks for new ones.
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 settings.register_profile("explore", derandomize=False, deadline=None)
