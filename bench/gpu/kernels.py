@@ -5,6 +5,7 @@ usage: python -m bench.gpu.kernels
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -41,6 +42,14 @@ def start() -> list[subprocess.Popen[bytes]]:
     ]
 
 
+def wait(processes: list[subprocess.Popen[bytes]], seconds: float) -> None:
+    """Until they are built, or the time is over; then whoever needs one waits for it."""
+    last = time.monotonic() + seconds
+    for process in processes:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, last - time.monotonic()))
+
+
 def build(name: str) -> None:
     from deepspeed.accelerator import get_accelerator
 
@@ -59,5 +68,4 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         build(sys.argv[1])
     else:
-        for process in start():
-            process.wait()
+        wait(start(), 3600.0)

@@ -68,6 +68,17 @@ def test_small_gradients_vanish_under_a_scale_below_one_alone(scale, lost):
     assert min(shares) > 0.9 if lost else max(shares) < 0.01
 
 
+@pytest.mark.parametrize("framework", ["transformers", "accelerate"])
+def test_a_framework_fills_auto_and_trains(framework):
+    if any(importlib.util.find_spec(name) is None for name in ("transformers", "accelerate")):
+        pytest.skip("transformers or accelerate is not installed, so neither handed a config over")
+    blocks = {"bf16": {"enabled": True}, "zero_optimization": {"stage": 2}, "gradient_clipping": "auto"}
+    record = run(trial(blocks, framework=framework))
+    assert record.ended == "accepted", record.said
+    assert (record.facts["precision"], record.facts["clip"]) == ("bf16", 1.0)
+    assert len(record.steps) == 6
+
+
 def test_memory_is_the_gpus():
     record = run(trial({"bf16": {"enabled": True}, "zero_optimization": {"stage": 3}}))
     assert record.ended == "accepted", record.said
