@@ -496,8 +496,7 @@ def test_settings_that_are_asked_for(edit):
 
 def test_lens_and_verdict(folder, edit, monkeypatch):
     (folder / "ds_config.json").write_text(CONFIG)
-    # No engine may be found, whatever is installed beside dslint.
-    (folder / "deepspeed").mkdir()
+    # Where an engine is installed it answers, else a line that says how to install it; here both will do.
     monkeypatch.setenv("DS_ACCELERATOR", "cpu")
     editor = edit()
     editor.open("ds_config.json")
