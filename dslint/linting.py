@@ -81,11 +81,15 @@ class Read(NamedTuple):
 
 def read_files(files: Sequence[File], workspace: Workspace, advance: Callable[[], None]) -> Read:
     """The texts of the files. What a folder holds beside text is left out; what the user named must be readable."""
+    from dslint.launches.reading import refuse_long
+
     sources: list[tuple[File, Source]] = []
     failures: list[str] = []
     for file in files:
         try:
-            sources.append((file, workspace.source(file.path, file.shown)))
+            source = workspace.source(file.path, file.shown)
+            refuse_long(file, source)
+            sources.append((file, source))
         except Unreadable as error:
             if file.named or not os.access(file.path, os.R_OK):
                 failures.append(str(error))

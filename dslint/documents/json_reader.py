@@ -16,6 +16,7 @@ from dslint.documents.json_scalars import (
     INVISIBLE,
     LITERALS,
     MAX_DEPTH,
+    NEAR,
     NONE,
     PLACEHOLDER,
     TYPOGRAPHIC,
@@ -27,6 +28,7 @@ from dslint.documents.tree import UNKNOWN, Kind, Member, Node, join_pointer, wal
 
 __all__ = ["HJSON_DEPTH", "JSON_DEPTH", "MAX_DEPTH", "Reader", "StopReading"]
 
+MAX_FAILED: Final = 1_000  # syntax problems behind which no sense is looked for in the rest of the text
 HJSON_DEPTH: Final = 500  # two Python frames a level: beyond the default recursion limit of 1,000 for certain
 MAX_LOOKED: Final = 1_000  # containers, in the search for the one that is not closed
 JSON_DEPTH: Final = 10_000  # beyond what any Python's json allows by default
@@ -39,9 +41,9 @@ def _value_pattern(excluded: str) -> str:
     """A value that both loaders read alike, in a group by its kind, and the comma after it, if any."""
     return (
         rf'(?:("[^"\\\x00-\x1f{excluded}]*")'
-        rf"|(-?(?:0|[1-9][0-9]{{0,30}})){_ENDS}"
-        rf"|(-?(?:0|[1-9][0-9]{{0,30}})(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{{1,2}})?){_ENDS}"
-        rf"|(true|false|null){_ENDS}"
+        r"|(?:(-?(?:0|[1-9][0-9]{0,30}))"
+        r"|(-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?)"
+        rf"|(true|false|null)){_ENDS}"
         rf"|(\[|\{{(?!\{{))){_SPACE},?"
     )
 
@@ -55,13 +57,14 @@ def _item_pattern(excluded: str) -> str:
 
 
 _MEMBER = re.compile(_member_pattern(""))
-_ITEM = re.compile(_item_pattern(""))
+_ITEM = _item_pattern("")  # compiled where it is first used: many configs have no list
 _COMMA = re.compile(f"{_SPACE},?")
 _STRING, _INTEGER, _FLOAT, _OPENER = 2, 3, 4, 6
 
 _KEY = r"([^{}\[\],: \t\n\r]+)([ \t\n\r]*)(?=:)"  # a key without quotes
 
-_TEMPLATE = r"\{\{\{[^\r\n{}]*\}\}\}|\{\{[^\r\n]*?\}\}"  # a placeholder of Jinja and the like
+# A placeholder of Jinja and the like; bounded, so that a row of opening braces takes no quadratic time.
+_TEMPLATE = r"\{\{\{[^\r\n{}]{0,300}\}\}\}|\{\{[^\r\n]{0,300}?\}\}"
 
 _START, _NEXT, _AFTER = 0, 1, 2  # in a container: just opened, after a comma, after a value
 
@@ -227,16 +230,21 @@ class Reader(Scalars):
         end = self.end
         stack = self.stack
         if self.substitute is None:
-            member, item = _MEMBER.match, _ITEM.match
+            member, item_pattern = _MEMBER.match, _ITEM
         else:
-            member, item = re.compile(_member_pattern("$`")).match, re.compile(_item_pattern("$`")).match
+            member, item_pattern = re.compile(_member_pattern("$`")).match, _item_pattern("$`")
+        item = None
         keys: dict[str, str] = {}  # each key's text is kept once
         state = _START
         top = stack[-1]
         in_object = top.kind == "object"
         while True:
             if state != _AFTER:
-                match = member(text, pos, end) if in_object else item(text, pos, end)
+                if in_object:
+                    match = member(text, pos, end)
+                else:
+                    item = item or re.compile(item_pattern).match
+                    match = item(text, pos, end)
                 if match is not None:
                     group = match.lastindex
                     begin, stop = match.span(group)  # type: ignore[arg-type]
@@ -316,7 +324,7 @@ class Reader(Scalars):
     def step(self, pos: int, state: int) -> tuple[int, int]:
         """One step in the innermost container where the text is more than plain JSON, or wrong."""
         comma = pos - 1
-        pos = self.gap(pos)
+        pos = self.gap(pos) if self.counts.get("syntax", 0) < MAX_FAILED else self.end
         character = self.peek(pos)
         top = self.stack[-1]
         in_object = top.kind == "object"
@@ -508,7 +516,7 @@ class Reader(Scalars):
         return str(expanded)
 
     def bad_key(self, pos: int) -> tuple[str | None, int, int]:
-        raw = self.text[pos : self.row_end(pos)]
+        raw = self.text[pos : self.past(NEAR, pos)]
         match = re.match(r"[^{}\[\],:\"']*[^{}\[\],:\"'\s](?=\s*:)", raw)
         if match is not None:
             stop = pos + match.end()
@@ -529,7 +537,7 @@ class Reader(Scalars):
         """The value at `pos`, and where to read on. Containers are opened, not read."""
         character = self.peek(pos)
         if character == "{" or character == "[":
-            stop = self.past(_TEMPLATE, pos) if character == "{" else pos
+            stop = self.past(_TEMPLATE, pos) if self.text.startswith("{{", pos, self.end) else pos
             if stop > pos:
                 what = f"`{short(self.text[pos:stop])}` is a template's placeholder"
                 self.note("placeholder", pos, stop, f"{what}: no loader reads it before it is filled in")

@@ -39,6 +39,7 @@ INVISIBLE: Final = tuple("\u200b\ufeff\u2060")
 
 BLANKS = re.compile(r"[ \t\n\r]*")
 _ROW = r"[^\r\n]*"
+NEAR = r"[^\r\n]{0,1000}"  # so much of a row as is looked at when it may be looked at for each of its entries
 _SEGMENT = r"(?:[^,}\]#/\r\n]|/(?![/*]))*"  # an unquoted value up to where a literal or number would end
 _NUMBER = r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?[\t ]*"
 _BODY = {  # a string from behind its opening quote to its closing one
@@ -215,7 +216,10 @@ class Scalars:
         if node is not None:
             node.end = pos + len(self.text[pos:stop].rstrip())
             return node, stop
-        whole = self.text[pos : self.past(_ROW if self.substitute is None else _SHELL_ROW, pos)]
+        if self.tolerant:
+            whole = self.text[pos : self.past(NEAR, stop)]
+        else:
+            whole = self.text[pos : self.past(_ROW if self.substitute is None else _SHELL_ROW, pos)]
         content = self.expand(whole)
         if content is not UNKNOWN:
             content = content.strip()

@@ -16,6 +16,10 @@ Syntax = Literal["json", "yaml", "python", "shell"]
 Dialect = Literal["deepspeed", "accelerate", "training", "neox", "script", "program", "launch"]
 
 
+MANY: Final = 200
+"""Members from which on an object keeps an index of them: no config has so many, and a search would be quadratic."""
+
+
 class Unknown:
     """A value that only a run would show: from the environment, computed, or a template's placeholder."""
 
@@ -122,6 +126,12 @@ class Node:
             if member.key == key:
                 return member
         return None
+
+    def indexed(self) -> dict[str, Member]:
+        """The members of a large object by key, made when first asked for, and again when there are more of them."""
+        if self.index is None or self.index[0] != len(self.members):
+            self.index = (len(self.members), {member.key: member for member in self.members})
+        return self.index[1]
 
     def get(self, key: str) -> Node | None:
         member = self.member(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dslint.documents import json
 from dslint.documents.tree import UNKNOWN, Dialect, Document, Node, Source, Syntax
@@ -16,6 +16,20 @@ from dslint.workspace import Workspace
 if TYPE_CHECKING:
     from dslint.documents.python import Program
     from dslint.documents.script import Script
+
+
+# Characters; a config is some kilobytes, and with lists of modules in it some tens. What is longer holds data, and the
+# time and memory of a run must not be at its mercy.
+LONGEST_CONFIG: Final = 400_000
+
+
+def refuse_long(file: File, source: Source) -> None:
+    """Raises Unreadable for a JSON file that is too long for any config."""
+    if file.kind == "json" and len(source.text) > LONGEST_CONFIG:
+        raise Unreadable(
+            f"{file.shown} has {len(source.text):,} characters, and no config has more than {LONGEST_CONFIG:,}; "
+            "it was not checked"
+        )
 
 
 class Reading:
@@ -49,6 +63,8 @@ class Reading:
         """The config at a path that some file names, whatever it holds; None where it can't be read."""
         if path not in self._configs:
             source = self.source(path)
+            if source is not None and len(source.text) > LONGEST_CONFIG:
+                source = None
             self._configs[path] = None if source is None else parsed(source)
         return self._configs[path]
 

@@ -70,8 +70,9 @@ class Violation(NamedTuple):
 
 Auto = Container[str] | Callable[[str], bool]
 
-_COMMENT = re.compile(r"_|//|#|\$schema$|comments?$|//?dslint", re.IGNORECASE)
-_NUMBER = re.compile(r"\s*[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+# Compiled where they are first used: most configs never ask.
+_COMMENT = r"(?i:_|//|#|\$schema$|comments?$|//?dslint)"
+_NUMBER = r"\s*[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
 _TRUE = frozenset(("true", "yes", "on", "y", "t", "1"))
 _FALSE = frozenset(("false", "no", "off", "n", "f", "0"))
 
@@ -99,11 +100,16 @@ def _start(violation: Violation) -> int:
 
 def is_comment(key: str) -> bool:
     """Whether a key is one that people write comments under ("_comment", "//", "#…"); they are no mistake."""
-    return _COMMENT.match(key) is not None
+    return re.match(_COMMENT, key) is not None
 
 
 # Where each key of a schema stands, made on the first unknown key; the schema is kept so that its id stays its own.
 _PLACES: dict[int, tuple[Schema, dict[str, list[str]]]] = {}
+
+
+# Unknown keys of one config for which the keys that may be meant are looked for: what has more of them is no config with
+# slips in it, and each search takes a millisecond.
+MOST_STRANGERS = 100
 
 
 class _Walk:
@@ -113,6 +119,7 @@ class _Walk:
         self.schema = schema
         self.auto = auto
         self.found = found
+        self.strangers = 0
 
     @property
     def defs(self) -> Mapping[str, Schema]:
@@ -202,7 +209,11 @@ class _Walk:
             if refused:
                 self.add("comment-key", pointer, True, node, member)
         else:
-            self.stranger(schema, pointer, member, refused)
+            self.strangers += 1
+            if self.strangers > MOST_STRANGERS:
+                self.add("unknown-key", pointer, refused, node, member, suggestions=[])
+            else:
+                self.stranger(schema, pointer, member, refused)
 
     def is_past(self, until: str) -> bool:
         here = tuple(map(int, self.schema["x-release"].split(".")))
@@ -341,7 +352,7 @@ class _Walk:
     ) -> None:
         """A text where another kind of value is meant."""
         text = str(node.value)
-        if kind in ("integer", "number") and _NUMBER.fullmatch(text):
+        if kind in ("integer", "number") and re.fullmatch(_NUMBER, text):
             meant = _number(text)
             reads = text if plain else meant
             self.add("quoted-number", pointer, False, node, member, stops=stops, reads_as=reads, meant=meant)
@@ -366,7 +377,7 @@ class _Walk:
         numbers = self.numbers(name, kind.value)
         for member in params.members:
             text = member.node.value
-            if member.node.kind == "string" and member.key in numbers and _NUMBER.fullmatch(text):
+            if member.node.kind == "string" and member.key in numbers and re.fullmatch(_NUMBER, text):
                 pointer = join_pointer(f"/{name}/params", member.key)
                 details: dict[str, Any] = {"reads_as": text, "meant": _number(text)}
                 self.add("quoted-number", pointer, False, member.node, member, stops=True, **details)
