@@ -9,9 +9,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, cast
 
 from dslint.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from dslint.rules.book import Rule
 
 FailOn = Literal["error", "warning", "info", "never"]
 Framework = Literal["deepspeed", "transformers", "accelerate", "lightning"]
@@ -370,6 +373,14 @@ def selected(code: str, name: str, settings: Settings) -> bool:
         if wanted or unwanted:
             chosen = wanted > unwanted
     return chosen
+
+
+def chosen_rules(rules: tuple[Rule, ...], settings: Settings) -> tuple[Rule, ...]:
+    """The rules that are to be checked; without a selector all of them, unasked."""
+    layers = (Layer(settings.select, settings.extend_select, settings.ignore), settings.options)
+    if all(layer.select is None and not layer.ignore for layer in layers):
+        return rules
+    return tuple(rule for rule in rules if selected(rule.code, rule.name, settings))
 
 
 def fixable(code: str, name: str, settings: Settings) -> bool:

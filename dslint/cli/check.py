@@ -22,6 +22,7 @@ from dslint.settings import (
     Settings,
     SettingsError,
     check_selectors,
+    chosen_rules,
     fixable,
     load,
     merge,
@@ -167,7 +168,7 @@ def command(
             from dslint.cli.showing import show
 
             return show(settings)
-        rules = tuple(rule for rule in all_rules if selected(rule.code, rule.name, settings))
+        rules = chosen_rules(all_rules, settings)
         files, workspace = gather(paths or (".",), stdin_filename, settings)
         if show_files:
             return click.echo("".join(f"{file.shown}\n" for file in files), nl=False)

@@ -36,8 +36,8 @@ KNOWN: Final[tuple[Release, ...]] = (
 OLDEST: Final = KNOWN[0]
 NEWEST: Final = KNOWN[-1]
 
-_VERSION = re.compile(r"v?(\d+(?:\.\d+)*)", re.IGNORECASE)
-_CLAUSE = re.compile(r"\s*(<=|>=|==|!=|~=|<|>)\s*v?(\d+(?:\.\d+)*)(\.\*)?\s*$", re.IGNORECASE)
+_VERSION = r"[vV]?(\d+(?:\.\d+)*)"
+_OPERATORS = ("<=", ">=", "==", "!=", "~=", "<", ">")
 
 
 def parse_version(text: str) -> Release | None:
@@ -45,10 +45,13 @@ def parse_version(text: str) -> Release | None:
 
     At least three figures are kept ("0.19" is 0.19.0); what follows them (rc1, .dev0, +cu121) is dropped.
     """
-    match = _VERSION.match(text.strip())
-    if match is None:
-        return None
-    version = _version(match[1])
+    text = text.strip()
+    if not is_plain(text):
+        match = re.match(_VERSION, text)
+        if match is None:
+            return None
+        text = match[1]
+    version = _version(text)
     return Release(version, ".".join(map(str, version)))
 
 
@@ -69,20 +72,27 @@ class _Clause(NamedTuple):
 @lru_cache(maxsize=512)
 def _clauses(spec: str) -> tuple[_Clause, ...]:
     clauses = []
-    for text in spec.split(","):
-        match = _CLAUSE.match(text)
-        if match is None or (match[3] and match[1] not in ("==", "!=")):
-            raise ValueError(f"{text.strip()!r} in {spec!r} is no version clause such as '>=0.17.1'")
-        prefix = bool(match[3])
-        figures = tuple(int(part) for part in match[2].split("."))
-        if match[1] == "~=":
+    for text in map(str.strip, spec.split(",")):
+        sign = next((sign for sign in _OPERATORS if text.startswith(sign)), "")
+        given = text[len(sign) :].lstrip().removeprefix("v").removeprefix("V")
+        prefix = given.endswith(".*")
+        given = given.removesuffix(".*")
+        if not sign or not is_plain(given) or (prefix and sign not in ("==", "!=")):
+            raise ValueError(f"{text!r} in {spec!r} is no version clause such as '>=0.17.1'")
+        figures = tuple(int(part) for part in given.split("."))
+        if sign == "~=":
             if len(figures) < 2:
-                raise ValueError(f"{text.strip()!r} in {spec!r} needs two figures or more, such as '~=0.17'")
-            clauses.append(_Clause(">=", _version(match[2]), False))
+                raise ValueError(f"{text!r} in {spec!r} needs two figures or more, such as '~=0.17'")
+            clauses.append(_Clause(">=", _version(given), False))
             clauses.append(_Clause("==", figures[:-1], True))
         else:
-            clauses.append(_Clause(match[1], figures if prefix else _version(match[2]), prefix))
+            clauses.append(_Clause(sign, figures if prefix else _version(given), prefix))
     return tuple(clauses)
+
+
+def is_plain(text: str) -> bool:
+    """Is a version nothing but figures with points between them? No regular expression, as every start asks it."""
+    return all(part.isascii() and part.isdigit() for part in text.split("."))
 
 
 def _version(text: str) -> tuple[int, ...]:
