@@ -141,8 +141,10 @@ def run(words: list[str]) -> object:
     except SystemExit as end:
         if first in COMMANDS and first != "check":
             raise
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            # Whoever starts a program may have closed them (`>&-`).
+            if stream is not None:
+                stream.flush()
         return end.code
     return 0
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -191,3 +192,16 @@ def test_a_full_disk_is_one_line(bad):
         )  # fmt: skip
     assert done.returncode == 2
     assert done.stderr == "dslint: the output can't be written: No space left on device\n"
+
+
+def test_closed_streams_end_no_run(bad):
+    if shutil.which("sh") is None:
+        pytest.skip("sh is absent, so no stream was closed")
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        command = f"{sys.executable} -m dslint.cli.main {closed}"
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=bad, capture_output=True, text=True, check=False,
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert done.returncode == 1, done.stderr
+        assert done.stderr == ""
