@@ -414,22 +414,27 @@ def document_of(source: Source, file: Snippet) -> Document:
     content = file.content
     document = parse(Source(file.path, content.text))
     problems = tuple(
-        problem._replace(start=content.start(problem.start), end=content.end(problem.end))
+        problem._replace(start=content.start(problem.start), end=end_of(content, problem.start, problem.end))
         for problem in document.problems
     )
     root = moved(document.root, content)
     return document._replace(source=source, root=root, problems=problems, derived=True)
 
 
+def end_of(content: Text, start: int, end: int) -> int:
+    """Where a span ends in the notebook; an empty one may stand between two of its strings, and has no extent there."""
+    return max(content.end(end), content.start(start))
+
+
 def moved(node: Node, content: Text) -> Node:
     return node.but(
         start=content.start(node.start),
-        end=content.end(node.end),
+        end=end_of(content, node.start, node.end),
         members=[
             Member(
                 member.key,
                 content.start(member.key_start),
-                content.end(member.key_end),
+                end_of(content, member.key_start, member.key_end),
                 moved(member.node, content),
             )
             for member in node.members

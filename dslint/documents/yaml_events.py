@@ -13,7 +13,7 @@ from typing import Any, Final
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.parser import Parser
 from ruamel.yaml.reader import Reader, ReaderError
-from ruamel.yaml.scanner import Scanner
+from ruamel.yaml.scanner import Scanner, ScannerError
 from ruamel.yaml.tokens import ScalarToken
 
 
@@ -29,6 +29,9 @@ class RefusalError(Exception):
 # What an unquoted scalar may have up to the next blank; within braces and brackets less may stand in it.
 BLOCK_RUN: Final = re.compile(r"(?:[^\0 \t\r\n:]|:(?![\0 \t\r\n]))+")
 FLOW_RUN: Final = re.compile(r"(?:[^\0 \t\r\n:,?\[\]{}]|:(?![\0 \t\r\n,\[\]{}]))+")
+
+ANCHOR_NAME: Final = re.compile(r"[0-9A-Za-z_-]*")
+AFTER_ANCHOR: Final = "\0 \t\r\n\x85\u2028\u2029?:,]}%@`"
 
 
 class Loader(Reader, Scanner, Parser):
@@ -60,6 +63,17 @@ class Loader(Reader, Scanner, Parser):
             if not spaces or (not self.flow_level and self.column < indent):
                 break
         return ScalarToken("".join(parts), True, start, end)
+
+    def scan_anchor(self, token: Any) -> Any:
+        """An anchor's or an alias's name, of the characters that PyYAML allows in it."""
+        start = self.get_mark()
+        self.forward()
+        name = ANCHOR_NAME.match(self.buffer, self.pointer).group()  # type: ignore[union-attr]
+        self.forward(len(name))
+        if not name or self.peek() not in AFTER_ANCHOR:
+            problem = f"an anchor's name has letters, digits, `-` and `_`, and no {self.peek()!r}"
+            raise ScannerError(None, start, problem, self.get_mark())
+        return token(name, start, self.get_mark())
 
 
 def events(text: str) -> Iterator[Any]:

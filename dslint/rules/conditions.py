@@ -28,6 +28,10 @@ COERCED_SINCE: Final = (0, 17, 1)
 FILLS_AUTO: Final = frozenset({"transformers", "accelerate"})
 
 
+# Facts that a launch has or has not, which rules ask for as present.
+COMPANY: Final = ("$problems", "$accelerate", "$training", "$command")
+
+
 class Found(NamedTuple):
     """A value met on a path: its pointer, its node, and what `*` stood for."""
 
@@ -203,6 +207,8 @@ def fact_holds(name: str, test: Mapping[str, Any], launch: Launch) -> bool:
 def fact(name: str, launch: Launch) -> Any:
     """The value of `$framework`, `$world_size`, `$hardware`, `$hardware.bf16`, `$argument.lr`, …; UNKNOWN, or ABSENT."""
     head, _, rest = name[1:].partition(".")
+    if head == "problems":
+        return launch.config.problems or ABSENT
     if head == "argument":
         argument = launch.arguments.get(rest)
         if argument is None:
@@ -244,12 +250,18 @@ def is_number(value: Any) -> bool:
 def compares(value: Any, wanted: Any, relation: Callable[[Any, Any], bool]) -> bool:
     """Unlike in JSON Schema, a comparison says something of numbers alone: a rule on sizes means a size."""
     number = as_number(value)
-    return number is not None and relation(number, wanted)
+    try:
+        return number is not None and relation(number, wanted)
+    except OverflowError:
+        return False  # An integer beyond any float is a multiple of none.
 
 
 def same(value: Any, wanted: Any) -> bool:
     return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
 
+
+MATCHED: Final = 256
+"""Characters of a text that a pattern looks at: no name of a thing is longer, and the time must be bounded."""
 
 TYPES: Final[Mapping[str, Callable[[Any], bool]]] = {
     "object": lambda value: isinstance(value, dict),
@@ -272,7 +284,9 @@ KEYWORDS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "multipleOf": lambda value, wanted: compares(value, wanted, lambda number, of: number % of == 0),
     "minItems": lambda value, wanted: not isinstance(value, list) or len(value) >= wanted,
     "maxItems": lambda value, wanted: not isinstance(value, list) or len(value) <= wanted,
-    "pattern": lambda value, wanted: not isinstance(value, str) or re.search(wanted, value) is not None,
+    "pattern": lambda value, wanted: (
+        not isinstance(value, str) or re.search(wanted, value[:MATCHED]) is not None
+    ),
     "required": lambda value, wanted: not isinstance(value, dict) or all(key in value for key in wanted),
     "not": lambda value, wanted: not fits(value, wanted),
     "anyOf": lambda value, wanted: any(fits(value, one) for one in wanted),

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from dslint.rules.condition_form import check_conditions
+
 CODE = r"^[A-Z]{2,5}[0-9]{3}$"
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
@@ -24,6 +26,11 @@ class FixFile(Strict):
     remove: list[str] = Field(default_factory=list)
     rename: dict[str, str] = Field(default_factory=dict)
     move: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def can_be_asked(self) -> FixFile:
+        check_conditions(self.when)
+        return self
 
 
 class EngineClaim(Strict):
@@ -99,6 +106,8 @@ class RuleFile(Strict):
     def something_to_hold(self) -> RuleFile:
         if not (self.when or self.any or self.check):
             raise ValueError("a rule needs `when`, `any` or `check`")
+        for table in (self.when, *self.any):
+            check_conditions(table)
         return self
 
     @property

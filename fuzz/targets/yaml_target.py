@@ -71,6 +71,8 @@ def is_plain(text: str) -> bool:
 
 
 def check_loader(document: Document) -> None:
+    if document.root.kind not in ("object", "array"):
+        return  # No configuration is a single scalar.
     try:
         value = pyyaml.safe_load(document.source.text)
     # PyYAML itself breaks in several ways on what it cannot read.
