@@ -85,6 +85,9 @@ class Member(NamedTuple):
     node: Node
 
 
+NO_PLACES: Final[tuple[list[Member], int, dict[str, int]]] = ([], 0, {})
+
+
 class Node:
     """A value of the tree. Scalars hold `value`; an unknown node holds UNKNOWN.
 
@@ -94,7 +97,7 @@ class Node:
     """
 
     # Written out, as a dataclass costs every cold start more than the file that it reads.
-    __slots__ = ("end", "items", "kind", "members", "open", "origin", "start", "value")
+    __slots__ = ("_places", "end", "items", "kind", "members", "open", "origin", "start", "value")
 
     def __init__(
         self,
@@ -115,23 +118,29 @@ class Node:
         self.items: list[Node] = [] if items is None else items
         self.origin = origin
         self.open = open
+        self._places = NO_PLACES
 
     def but(self, **changes: Any) -> Node:
         """A node like this one with other attributes; its members and items are shared, not copied."""
-        return Node(**{name: getattr(self, name) for name in self.__slots__} | changes)
+        return Node(**{name: getattr(self, name) for name in self.__slots__ if name != "_places"} | changes)
 
     def member(self, key: str) -> Member | None:
         """The member that counts for `key`: the last, when it stands twice."""
+        if len(self.members) > MANY:
+            place = self.places().get(key)
+            return None if place is None else self.members[place]
         for member in reversed(self.members):
             if member.key == key:
                 return member
         return None
 
-    def indexed(self) -> dict[str, Member]:
-        """The members of a large object by key, made when first asked for, and again when there are more of them."""
-        if self.index is None or self.index[0] != len(self.members):
-            self.index = (len(self.members), {member.key: member for member in self.members})
-        return self.index[1]
+    def places(self) -> dict[str, int]:
+        """Where in a large object each key stands, found out when first asked, and anew when there are other members."""
+        members, size, places = self._places
+        if members is not self.members or size != len(members):
+            places = {member.key: place for place, member in enumerate(self.members)}
+            self._places = (self.members, len(self.members), places)
+        return places
 
     def get(self, key: str) -> Node | None:
         member = self.member(key)

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from dslint.rules.book import BrokenRule, Rule
+from dslint.rules.conditions import COMPANY
 from dslint.rules.model import FixFile, RuleFile
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -33,6 +35,7 @@ def compile_folder(folder: str, target: str | None = None) -> list[list[Any]]:
     """
     rules = sorted((compiled(rule) for _, rule in rule_files(folder)), key=lambda row: row[0])
     refuse_repeats(rules)
+    put_rarest_first(rules)
     if target is not None:
         # A read-only checkout is no reason to fail: the next run compiles again.
         with contextlib.suppress(OSError):
@@ -96,15 +99,37 @@ def compiled(rule: RuleFile) -> list[Any]:
 
 
 def needed_keys(case: list[Any]) -> list[str]:
-    """The keys, two levels deep, without which the conditions on them can't hold; the deepest first."""
+    """The keys, two levels deep, and the facts that a launch has or has not, without which a case can't hold."""
     found: set[str] = set()
     for path, test in case:
+        if path[0] in COMPANY and "present" in test:
+            found.add(path[0])
         if "absent" in test or path[0].startswith("$") or path[0] == "*":
             continue
         found.add(path[0])
         if len(path) > 1 and path[1] != "*" and not path[1].isdecimal():
             found.add(f"{path[0]}.{path[1]}")
-    return sorted(found, key=lambda key: ("." not in key, key))
+    return sorted(found)
+
+
+def put_rarest_first(rows: list[list[Any]]) -> None:
+    """Sorts each case's needs and conditions: what few configs have is looked for first.
+
+    What few rules ask for is rare; fp16 or a ZeRO stage is in most configs, and in most rules.
+    """
+    needs_column, cases_column = map(Rule._fields.index, ("needs", "plain_cases"))
+    uses = Counter(key for row in rows for needs in row[needs_column] for key in needs)
+
+    def frequency(condition: list[Any]) -> int:
+        path, test = condition
+        # Those with `*` stay in their order, the last: it says what the rule's place is.
+        return len(rows) + ("*" in path) if "absent" in test or "*" in path else uses[".".join(path[:2])]
+
+    for row in rows:
+        for needs in row[needs_column]:
+            needs.sort(key=lambda key: (uses[key], key))
+        for _, own in row[cases_column]:
+            own.sort(key=frequency)
 
 
 def halves(case: list[Any]) -> list[list[Any]]:

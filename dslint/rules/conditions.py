@@ -45,7 +45,7 @@ def holds(conditions: Sequence[Condition], launch: Launch) -> Iterator[Mapping[s
 
     A path with `*` may hold in several ways, one for each key.
     """
-    paths: dict[str, Found] = {}
+    met: list[tuple[tuple[str, ...], Found]] = []
     starred: list[Condition] = []
     reached: dict[tuple[str, ...], Found] = launch.memo.setdefault("reached", {})
     for condition in conditions:
@@ -61,7 +61,8 @@ def holds(conditions: Sequence[Condition], launch: Launch) -> Iterator[Mapping[s
                 found = reached[path] = reach(launch.config.root, path)
             if not value_holds(found, test, launch):
                 return
-            paths[".".join(path)] = found
+            met.append((path, found))
+    paths = {".".join(path): found for path, found in met}
     if not starred:
         yield paths
         return
@@ -71,8 +72,8 @@ def holds(conditions: Sequence[Condition], launch: Launch) -> Iterator[Mapping[s
             value_holds(reach(launch.config.root, filled(other.path, found.key)), other.test, launch)
             for other in starred[1:]
         ):
-            met = {".".join(c.path): reach(launch.config.root, filled(c.path, found.key)) for c in starred}
-            yield {**paths, **met}
+            root = launch.config.root
+            yield paths | {".".join(c.path): reach(root, filled(c.path, found.key)) for c in starred}
 
 
 def filled(path: tuple[str, ...], key: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dslint.documents.tree import Document, Node, Place, find, find_member
@@ -12,7 +12,7 @@ from dslint.launches.launch import Launch
 from dslint.rules.book import Condition, FixPlan, Rule
 from dslint.rules.checks import check_named
 from dslint.rules.checks.schema import BY_KIND, kinds_of
-from dslint.rules.conditions import ABSENT, ALIASES, Found, fact, fact_holds, holds, reach
+from dslint.rules.conditions import ABSENT, ALIASES, COMPANY, Found, fact, fact_holds, holds, reach
 from dslint.rules.finding import LEVEL, Finding, Related
 from dslint.rules.match import Match
 
@@ -42,6 +42,7 @@ class Evaluator:
         sharp: list[Finding] = []
         generic: list[Finding] = []
         keys = keys_of(launch.config.root)
+        keys.update(name for name in COMPANY if fact(name, launch) is not ABSENT)
         shared = (launch.release, launch.framework, launch.hardware, launch.world_size)
         prepared = self._prepared.setdefault(shared, {})
         violated = None
@@ -54,14 +55,17 @@ class Evaluator:
             cases = prepared.get(number)
             if cases is None:
                 cases = prepared[number] = tuple(prepare(rule, launch))
-            (generic if rule.generic else sharp).extend(meet(rule, cases, launch, keys))
+            met = [conditions for needs, conditions in cases if needs <= keys]
+            if met:
+                (generic if rule.generic else sharp).extend(meet(rule, met, launch))
         return sharp + [finding for finding in generic if not told(finding, sharp)]
 
     def candidates(self, keys: Iterable[str]) -> list[int]:
         """The numbers of the rules that these keys may concern, in the rules' order."""
         found = set(self._always)
         for key in keys:
-            found.update(self._by_key.get(key, ()))
+            if key in self._by_key:
+                found.update(self._by_key[key])
         return sorted(found)
 
 
@@ -94,10 +98,10 @@ def told(generic: Finding, sharp: Sequence[Finding]) -> bool:
     )
 
 
-def meet(rule: Rule, cases: Sequence[Prepared], launch: Launch, keys: Set[str]) -> Iterator[Finding]:
-    for needs, conditions in cases:
+def meet(rule: Rule, cases: Iterable[Sequence[Condition]], launch: Launch) -> Iterator[Finding]:
+    for conditions in cases:
         met = False
-        for paths in holds(conditions, launch) if needs <= keys else ():
+        for paths in holds(conditions, launch):
             for match in matches_of(rule, launch, paths):
                 met = True
                 yield worded(rule, launch, match, paths)

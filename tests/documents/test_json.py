@@ -7,7 +7,7 @@ import pytest
 
 from dslint.documents import json as parser
 from dslint.documents.json import MAX_DEPTH, MAX_PROBLEMS, parse
-from dslint.documents.tree import UNKNOWN, Source, find, find_member
+from dslint.documents.tree import UNKNOWN, Member, Source, find, find_member
 
 
 def read(text, **options):
@@ -275,3 +275,16 @@ def test_the_place_of_a_placeholder_is_its_place_in_the_script():
 
 def test_without_a_shell_a_dollar_is_a_character():
     assert read('{"a": "$HOME"}').root.plain() == {"a": "$HOME"}
+
+
+def test_keys_of_a_large_object_are_found_at_once_and_the_last_of_a_double_one_counts():
+    text = "{" + ", ".join(f'"key{number}": {number}' for number in range(500)) + ', "key7": 1000}'
+    root = parse(Source("x.json", text)).root
+    assert root.get("key499").value == 499
+    assert root.get("key7").value == 1000
+    assert root.get("absent") is None
+    root.members.append(Member("absent", 0, 0, root.get("key1")))
+    assert root.get("absent").value == 1
+    root.members = root.members[:300]
+    assert root.get("key499") is None
+    assert root.get("key299").value == 299

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from dslint.documents.tree import Node
+from dslint.documents.tree import UNKNOWN, Node
 from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.rules.conditions import as_number, reach, truth
@@ -18,20 +18,24 @@ MICS: Final = "mics_shard_size"
 GB: Final = 10**9
 
 # What the optimizer of stage 3 alone is given (DeepSpeedEngine._configure_zero_optimizer), under both of its names.
-STAGE_3_SIZES: Final = (
-    "sub_group_size",
-    *("stage3_max_live_parameters", "max_live_parameters"),
-    *("stage3_max_reuse_distance", "max_reuse_distance"),
-    *("stage3_prefetch_bucket_size", "prefetch_bucket_size"),
-    *("stage3_param_persistence_threshold", "param_persistence_threshold"),
-    *("stage3_model_persistence_threshold", "model_persistence_threshold"),
-    *("stage3_module_granularity_threshold", "module_granularity_threshold"),
+STAGE_3_SIZES: Final = frozenset(
+    (
+        "sub_group_size",
+        *("stage3_max_live_parameters", "max_live_parameters"),
+        *("stage3_max_reuse_distance", "max_reuse_distance"),
+        *("stage3_prefetch_bucket_size", "prefetch_bucket_size"),
+        *("stage3_param_persistence_threshold", "param_persistence_threshold"),
+        *("stage3_model_persistence_threshold", "model_persistence_threshold"),
+        *("stage3_module_granularity_threshold", "module_granularity_threshold"),
+    )
 )
-STAGE_3_SWITCHES: Final = (
-    *("stage3_gather_16bit_weights_on_model_save", "gather_16bit_weights_on_model_save"),
-    *("stage3_use_all_reduce_for_fetch_params", "use_all_reduce_for_fetch_params"),
-    *("stage3_allgather_sequential", "allgather_sequential"),
-    "stage3_gather_fp16_weights_on_model_save",
+STAGE_3_SWITCHES: Final = frozenset(
+    (
+        *("stage3_gather_16bit_weights_on_model_save", "gather_16bit_weights_on_model_save"),
+        *("stage3_use_all_reduce_for_fetch_params", "use_all_reduce_for_fetch_params"),
+        *("stage3_allgather_sequential", "allgather_sequential"),
+        "stage3_gather_fp16_weights_on_model_save",
+    )
 )
 
 # What only the optimizer of stages 1 and 2 is given: sizes, and switches by the value that asks for something.
@@ -75,22 +79,23 @@ def size(launch: Launch, key: str) -> float | None:
 def stage_3_keys(launch: Launch) -> Iterator[Match]:
     """Keys of stage 3 at stage 1 or 2, told once at the first of them."""
     if stage_of(launch) in (1, 2):
-        idle = [key for key in STAGE_3_SIZES if setting(launch, key) is not None]
-        idle += [key for key in STAGE_3_SWITCHES if switch(launch, key)]
-        yield from idle_match(launch, idle)
+        yield from idle_match(
+            launch, lambda key: key in STAGE_3_SIZES or (key in STAGE_3_SWITCHES and switch(launch, key))
+        )
 
 
 def stage_2_keys(launch: Launch) -> Iterator[Match]:
     """Keys of stages 1 and 2 at stage 3, told once at the first of them."""
     if stage_of(launch) == 3:
-        idle = [key for key in STAGE_2_SIZES if setting(launch, key) is not None]
-        idle += [key for key, asks in STAGE_2_SWITCHES.items() if switch(launch, key) is asks]
-        yield from idle_match(launch, idle)
+        yield from idle_match(
+            launch,
+            lambda key: key in STAGE_2_SIZES or switch(launch, key) is STAGE_2_SWITCHES.get(key, UNKNOWN),
+        )
 
 
-def idle_match(launch: Launch, keys: list[str]) -> Iterator[Match]:
+def idle_match(launch: Launch, is_idle: Callable[[str], object]) -> Iterator[Match]:
     node = setting_block(launch)
-    written = [member.key for member in node.members if member.key in keys] if node else []
+    written = [member.key for member in node.members if is_idle(member.key)] if node else []
     if not written:
         return
     changes = tuple(Change("remove", f"/{BLOCK}/{key}") for key in written)
