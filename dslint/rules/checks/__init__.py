@@ -30,6 +30,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     **OFFLOAD_CHECKS,
     "float-too-large": floats.too_large,
     "float-as-switch": floats.as_switch,
+    "float-as-power": floats.as_power,
     "syntax-error": syntax.unreadable,
     "not-strict-json": syntax.not_strict_json,
     "not-hjson": syntax.not_hjson,

@@ -26,6 +26,7 @@ SCHEDULES: Final[Mapping[str, Sequence[str]]] = {
 CURRICULUM: Final = ("min_difficulty", "max_difficulty", "schedule_type")
 RANDOM_LTD: Final = ("total_layer_num", "random_ltd_layer_num", "random_ltd_schedule")
 RANDOM_LTD_SCHEDULE: Final = ("min_value", "max_value", "schedule_type", "schedule_config")
+RANDOM_LTD_STEPS: Final = ("require_steps", "seq_per_step")
 LAYER_DROP: Final = ("theta", "gamma")
 
 # What the pipeline block says in vain, and the argument of PipelineModule that says it.
@@ -117,7 +118,9 @@ def layer_drop_incomplete(launch: Launch) -> Iterator[Match]:
 def random_ltd_incomplete(launch: Launch) -> Iterator[Match]:
     pointer = "/data_efficiency/data_routing/random_ltd"
     yield from missing(launch, pointer, RANDOM_LTD)
-    yield from missing(launch, f"{pointer}/random_ltd_schedule", RANDOM_LTD_SCHEDULE)
+    schedule = f"{pointer}/random_ltd_schedule"
+    yield from missing(launch, schedule, RANDOM_LTD_SCHEDULE)
+    yield from missing(launch, f"{schedule}/schedule_config", RANDOM_LTD_STEPS)
 
 
 def tensor_parallel_not_dividing(launch: Launch) -> Iterator[Match]:

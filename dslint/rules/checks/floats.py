@@ -19,6 +19,8 @@ LARGEST: Final = 2**63
 """From here on pydantic 2 refuses a float."""
 WHOLE_TO_HJSON: Final = 1e10
 """Below this hjson, which bare DeepSpeed reads a file with, makes a whole number of 1.0."""
+LEAST_TOO_HIGH: Final = 1024.0
+"""2 to the power of this float is beyond a double."""
 READS_JSON: Final = frozenset({"transformers", "accelerate", "lightning"})
 
 
@@ -37,6 +39,16 @@ def as_switch(launch: Launch) -> Iterator[Match]:
     node = launch.config.root.get("wall_clock_breakdown")
     if node is not None and is_float(node) and node.value.is_integer() and stays_float(launch, node):
         yield Match("/wall_clock_breakdown")
+
+
+def as_power(launch: Launch) -> Iterator[Match]:
+    """A loss scale's power to which Python can't raise 2: a float beyond 1023, which is checked when the config is read."""
+    node = launch.config.root.get("fp16")
+    power = None if node is None else node.get("initial_scale_power")
+    if power is None or not is_float(power) or not LEAST_TOO_HIGH <= power.value < float("inf"):
+        return
+    if stays_float(launch, power):
+        yield Match("/fp16/initial_scale_power")
 
 
 def stays_float(launch: Launch, node: Node) -> bool:

@@ -62,7 +62,8 @@ def betas(launch: Launch) -> Iterator[Match]:
     """Betas that are no pair."""
     found = read(launch)
     node = None if found is None else found[1].get("betas")
-    if node is None or node.kind in ("unknown", "string"):
+    if node is None or node.kind == "unknown" or (node.kind == "string" and len(node.value) in (2, 4)):
+        # "auto" may be filled, and a text of two characters is taken apart all the same.
         return
     if node.kind != "array" or len(node.items) != 2:
         yield Match("/optimizer/params/betas")

@@ -134,7 +134,7 @@ def warmup_not_positive(launch: Launch) -> Iterator[Match]:
     node = None if params is None else params.get("warmup_num_steps")
     if entry is None or "warmup_num_steps" not in entry["params"] or brought(launch):
         return
-    if node is None or node.kind != "number":
+    if node is None or not (node.kind == "number" or node.value is False):
         return
     if node.value <= 0 or stays_float(launch, node):
         whole = int(node.value) if node.value == node.value // 1 else 0

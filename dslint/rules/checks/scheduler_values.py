@@ -18,8 +18,10 @@ from dslint.rules.match import Match
 
 PARAMS: Final = "/scheduler/params/"
 WARMUP_TYPES: Final = ("log", "linear")
-# Parameters of the warmup schedulers that they compute with.
-NUMBERS: Final = frozenset({"warmup_min_lr", "warmup_max_lr", "warmup_num_steps", "total_num_steps"})
+# Numbers that a scheduler looks at only with cycle_momentum, or when a run is taken up again.
+SOMETIMES: Final = frozenset({"cycle_min_mom", "cycle_max_mom", "decay_mom_rate", "last_batch_iteration"})
+# OneCycle turns these into floats, from text as well.
+CONVERTED: Final = frozenset({"cycle_first_step_size", "cycle_second_step_size"})
 # From here on the schedulers look at their step sizes, and OneCycle at its stair counts.
 CHECKED_SINCE: Final = (0, 19, 4)
 
@@ -41,13 +43,15 @@ def number(entry: Mapping[str, Any], params: Node, key: str) -> float | None:
 
 
 def without_params(launch: Launch) -> Iterator[Match]:
-    """A scheduler whose block has no parameters at all, which the engine hands on as None."""
+    """A scheduler whose parameters are no object: left out, which the engine hands on as None, or something else."""
     block = launch.config.root.get("scheduler")
     if block is None or block.open or entry_of(launch) is None or brought(launch):
         return
     params = block.get("params")
-    if params is None or params.kind == "null":
-        yield Match("/scheduler/params", values={"name": scheduler_type(launch)})
+    if params is not None and params.kind in ("object", "unknown"):
+        return
+    given = "no params" if params is None or params.kind == "null" else "params that are no object"
+    yield Match("/scheduler/params", values={"name": scheduler_type(launch), "given": given})
 
 
 def torch_scheduler_wrapped(launch: Launch) -> Iterator[Match]:
@@ -104,10 +108,23 @@ def warmup_type_unknown(launch: Launch) -> Iterator[Match]:
     node = None if found is None else found[1].get("warmup_type")
     if found is None or "warmup_type" not in found[0]["params"] or node is None or node.kind != "string":
         return
+    if scheduler_type(launch) == "WarmupCosineLR" and launch.release.version < CHECKED_SINCE:
+        return
     if node.value not in WARMUP_TYPES:
         near = nearest(node.value, WARMUP_TYPES)
         safety, meant = ("unsafe", near[0]) if near and near[0] != "log" else ("safe", "log")
         fix = Fix(safety, f"set it to {meant}", (Change("set", f"{PARAMS}warmup_type", meant),))  # type: ignore[arg-type]
+        yield Match(f"{PARAMS}warmup_type", fix=fix)
+
+
+def cosine_warmup_type(launch: Launch) -> Iterator[Match]:
+    """A form of warmup that WarmupCosineLR does not know, in releases that have no other way then."""
+    found = own(launch, "WarmupCosineLR")
+    node = None if found is None else found[1].get("warmup_type")
+    if node is not None and node.kind != "unknown" and node.plain() not in WARMUP_TYPES:
+        near = nearest(node.value, WARMUP_TYPES) if node.kind == "string" else []
+        meant = near[0] if near else "log"
+        fix = Fix("unsafe", f"set it to {meant}", (Change("set", f"{PARAMS}warmup_type", meant),))
         yield Match(f"{PARAMS}warmup_type", fix=fix)
 
 
@@ -136,10 +153,10 @@ def step_size_refused(launch: Launch) -> Iterator[Match]:
     checked = launch.release.version >= CHECKED_SINCE
     for key, (wanted, fits) in STEP_SIZES.items() if found is not None else ():
         node = found[1].get(key) if found else None
-        if node is None or node.kind != "number":
+        if node is None or not (node.kind == "number" or node.value is False):
             continue
         divided_by = node.value == 0 and key != "cycle_second_step_size"
-        value = node.value if stays_float(launch, node) else int(node.value)
+        value = node.value if node.value is False or stays_float(launch, node) else int(node.value)
         if (checked and not fits(value)) or divided_by:
             yield Match(f"{PARAMS}{key}", values={"key": key, "wanted": wanted})
 
@@ -151,19 +168,45 @@ STEP_SIZES: Final[Mapping[str, tuple[str, Callable[[float], bool]]]] = {
 }
 
 
-def text(launch: Launch) -> Iterator[Match]:
-    """Text where a warmup scheduler computes with a number."""
-    found = own(launch, "WarmupLR", "WarmupDecayLR", "WarmupCosineLR")
+def wrong_kind(launch: Launch) -> Iterator[Match]:
+    """A value that a scheduler of DeepSpeed's own cannot compute with: text, null, a list or an object."""
+    found = own(launch)
     for member in () if found is None else found[1].members:
-        node = member.node
-        if member.key in NUMBERS and node.kind == "string" and node.value != "auto":
-            pointer = f"{PARAMS}{member.key}"
-            value = as_number(node.value)
-            fix = None
-            if value is not None and isfinite(value):
-                plain = int(value) if member.key.endswith("_steps") and value == int(value) else value
-                fix = Fix("safe", f"take the quotes off: {plain:g}", (Change("set", pointer, plain),))
-            yield Match(pointer, values={"key": member.key}, fix=fix)
+        if found is None or not reckoned(found[0], member.key, launch):
+            continue
+        if not fits_kind(found[0], member.key, member.node):
+            yield Match(
+                f"{PARAMS}{member.key}", values={"key": member.key}, fix=unquoted(member.key, member.node)
+            )
+
+
+def reckoned(entry: Mapping[str, Any], key: str, launch: Launch) -> bool:
+    """Does the scheduler compute with this parameter in every run?"""
+    if key not in entry["params"] or key in SOMETIMES:
+        return False
+    if key.endswith("_stair_count") and launch.release.version < CHECKED_SINCE:
+        return False
+    default = entry["params"][key]
+    return default is None or (isinstance(default, (int, float)) and not isinstance(default, bool))
+
+
+def fits_kind(entry: Mapping[str, Any], key: str, node: Node) -> bool:
+    if node.kind == "null":
+        return entry["params"][key] is None and key not in entry["required"]
+    if node.kind == "string":
+        return is_auto(node) or (key in CONVERTED and as_number(node.value) is not None)
+    if node.kind == "array":
+        # One rate for each group of parameters; how many there are, only the program knows.
+        return key.endswith("_lr")
+    return node.kind != "object"
+
+
+def unquoted(key: str, node: Node) -> Fix | None:
+    value = as_number(node.value) if node.kind == "string" else None
+    if value is None or not isfinite(value):
+        return None
+    plain = int(value) if "_step" in key and value == int(value) else value
+    return Fix("safe", f"take the quotes off: {plain:g}", (Change("set", f"{PARAMS}{key}", plain),))
 
 
 def cycle_upside_down(launch: Launch) -> Iterator[Match]:
@@ -193,7 +236,8 @@ SCHEDULER_VALUE_CHECKS: Final = {
     "warmup-falls": warmup_falls,
     "ratio-out-of-range": ratio_out_of_range,
     "step-size-refused": step_size_refused,
-    "scheduler-parameter-text": text,
+    "scheduler-parameter-kind": wrong_kind,
+    "cosine-warmup-type": cosine_warmup_type,
     "cycle-upside-down": cycle_upside_down,
     "stairs-unread": stairs_unread,
 }

@@ -78,10 +78,42 @@ def of_kind(kind: str, refused: bool) -> Callable[[Launch], Iterator[Match]]:
 
     def check(launch: Launch) -> Iterator[Match]:
         for violation in violations(launch):
-            if violation.kind == kind and violation.refused is refused:
+            if violation.kind == kind and violation.refused is refused and not stops_later(violation, launch):
                 yield match_of(violation, launch)
 
     return check
+
+
+def stops_later(violation: Violation, launch: Launch) -> bool:
+    """Does it load, and stop the engine when that is set up or makes its first step?
+
+    Arguments of optimizers and schedulers have checks of their own, which know the class that is built.
+    """
+    if not violation.stops or violation.refused or violation.node.value == "auto":
+        return False
+    if violation.pointer == "/gradient_predivide_factor":
+        # ZeRO's stage 1 need not come to it, and stages 2 and 3 refuse all but 1 there.
+        stage = find(launch.config.root, "/zero_optimization/stage")
+        return find(launch.config.root, "/zero_optimization") is None or (
+            stage is not None and stage.value == 0
+        )
+    return not violation.pointer.startswith(("/optimizer/params", "/scheduler/params"))
+
+
+def stopping_value(launch: Launch) -> Iterator[Match]:
+    """Values that the release takes when it reads the config, and cannot compute with."""
+    for violation in violations(launch):
+        if stops_later(violation, launch):
+            match = match_of(violation, launch)
+            yield match._replace(values={**match.values, "said": wanted(violation)})
+
+
+def wanted(violation: Violation) -> str:
+    """What belongs where a value stops the engine."""
+    if violation.kind == "not-allowed":
+        return f"{say_allowed(violation.details)} is wanted"
+    kind = {"quoted-number": "number", "quoted-boolean": "boolean"}.get(violation.kind)
+    return say_type({"expected": kind} if kind else violation.details)
 
 
 def match_of(violation: Violation, launch: Launch) -> Match:
@@ -377,12 +409,16 @@ FIXES: Final[Mapping[str, Callable[[Violation, Launch], Fix | None]]] = {
 }
 
 # The checks that have nothing to say where the walk met no violation of their kind.
-BY_KIND: Final = frozenset(f"schema-{kind}{end}" for kind in KINDS for end in ("-refused", ""))
+STOPPING: Final = "schema-value-stops"
+BY_KIND: Final = frozenset(f"schema-{kind}{end}" for kind in KINDS for end in ("-refused", "")) | {STOPPING}
 
 
 def kinds_of(launch: Launch) -> set[str]:
     """The names of the checks whose kind of violation this launch has."""
-    return {f"schema-{v.kind}{'-refused' if v.refused else ''}" for v in violations(launch)}
+    return {
+        STOPPING if stops_later(v, launch) else f"schema-{v.kind}{'-refused' if v.refused else ''}"
+        for v in violations(launch)
+    }
 
 
 # From so many unknown keys without a likeness on, the file is a program's own settings as well as DeepSpeed's.
@@ -423,4 +459,4 @@ SCHEMA_CHECKS: Final = {
     f"schema-{kind}{'-refused' if refused else ''}": of_kind(kind, refused)
     for kind in KINDS
     for refused in (True, False)
-} | {"schema-unknown-key": unknown_key, "shared-file": shared_file}
+} | {STOPPING: stopping_value, "schema-unknown-key": unknown_key, "shared-file": shared_file}
