@@ -47,8 +47,8 @@ def equation(launch: Launch) -> Iterator[Match]:
 
 
 def impossible(launch: Launch) -> Iterator[Match]:
-    """The numbers fit no world size at all."""
-    batch = read_batch(launch)
+    """The numbers fit no world size at all, however many GPUs share a sequence."""
+    batch = read_batch(launch, shared=True)
     if batch is None or possible(batch) or min(n for n in batch if n is not None) <= 0:
         return
     given = " and ".join(f"{key} {said(n)}" for key, n in zip(KEYS, batch, strict=True) if n is not None)
@@ -73,15 +73,15 @@ def not_positive(launch: Launch) -> Iterator[Match]:
             yield Match(f"/{key}", values={"key": key})
 
 
-def read_batch(launch: Launch) -> Batch | None:
-    """The numbers, or None where one of them is not known, is no number, or would be filled by the framework."""
+def read_batch(launch: Launch, shared: bool = False) -> Batch | None:
+    """The numbers, or None where one of them is not known, is no number, or would be filled by the framework.
+
+    `shared`: also where GPUs share sequences, which counts only in some programs.
+    """
     root = launch.config.root
-    if (
-        root.kind != "object"
-        or root.open
-        or is_elastic(root)
-        or root.get("sequence_parallel_size") is not None
-    ):
+    if root.kind != "object" or root.open or is_elastic(root):
+        return None
+    if root.get("sequence_parallel_size") is not None and not shared:
         return None
     found: list[float | None] = []
     for key in KEYS:
