@@ -6,10 +6,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SAMPLE := samples/ds_config.json
 CONFIGS ?= ../shared/corpus/configs
+COUNT ?= 10000
+MATRIX := 0.14.5,0.15.4,0.16.9,0.17.6,0.18.9,0.19.8
 SECONDS ?= 60
 FAR := not engine and not frameworks and not matrix and not gpu
 
-.PHONY: try test lint quick docs engine bench gpu fuzz clean
+.PHONY: try test lint quick docs engine bench parity gpu fuzz clean
 
 $(BIN)/dslint: pyproject.toml hatch_build.py
 	@$(PYTHON) -c 'import sys; sys.version_info < (3, 10) and sys.exit("dslint needs Python 3.10 or newer; name one: make try PYTHON=python3.12")'
@@ -69,8 +71,15 @@ engine: $(VENV)/.released
 	$(BIN)/python -m pytest -m 'engine or matrix' tests/engine/test_rules.py
 	$(BIN)/python -m pytest -n 2 -m 'engine or frameworks' --ignore tests/engine/test_rules.py
 
+# What dslint costs; what it gets right is measured by `make parity`, which wants an engine.
 bench: $(VENV)/.tested
 	@for file in bench/[a-z]*.py; do echo "$$file"; $(BIN)/python -m bench.$$(basename $$file .py) || exit 1; done
+
+# dslint against the real DeepSpeedConfig on COUNT variants of the CONFIGS. DSLINT_SDISTS names a folder of unpacked releases,
+# RELEASES those to ask; without it the installed one is asked. What was answered is kept in build/parity.
+parity: $(VENV)/.engined
+	DS_ACCELERATOR=cpu $(BIN)/python -m bench.parity --configs $(CONFIGS) --count $(COUNT) --sample 200 \
+	  --releases $(or $(RELEASES),$(if $(DSLINT_SDISTS),$(MATRIX),$$($(BIN)/python -c 'import importlib.metadata as m; print(m.version("deepspeed"))')))
 
 # Looks for inputs that dslint does not stand, SECONDS for each target; guided by coverage where atheris is installed.
 fuzz: $(VENV)/.tested

@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT))
 from bench.parity.judging import disagreement, gist, word  # noqa: E402
 from bench.parity.mutate import Mutator, bases, without  # noqa: E402
 from bench.parity.reducing import smallest  # noqa: E402
+from bench.parity.stepping import step  # noqa: E402
 
 CONFIG = {
     "train_micro_batch_size_per_gpu": 1,
@@ -72,3 +73,30 @@ def test_an_error_that_waits_for_initialize_is_no_disagreement_with_a_config_tha
     said = word(config, "0.19.8")
     assert said.later == ("max-grad-norm-in-optimizer",)
     assert disagreement("ok", said) is None
+
+
+class Stops:
+    """An engine that stops at an odd number of steps between reports, and has no wandb."""
+
+    def errors(self, configs):
+        return [self.error(config) for config in configs]
+
+    def error(self, config):
+        if "wandb" in config:
+            return "ModuleNotFoundError: No module named 'wandb'"
+        return f"TypeError: {config['steps_per_print']}" if config.get("steps_per_print", 0) % 2 else None
+
+
+def test_what_stops_past_the_reading_is_counted_by_kind_in_its_smallest_form():
+    quiet = [{"steps_per_print": number, "dump_state": True} for number in range(4)] + [{"wandb": {}}]
+    found = step(Stops(), [{"steps_per_print": 2}, {"steps_per_print": 1}], quiet, 10, 1, lambda config: True)
+    assert (found.told, found.ran) == (2, ({"steps_per_print": 2},))
+    assert (found.quiet, found.machine, found.missed) == (5, 1, 2)
+    [stop] = found.stops
+    assert stop.config in ({"steps_per_print": 1}, {"steps_per_print": 3})
+
+
+def test_a_config_is_made_smaller_only_as_long_as_dslint_is_silent_about_it():
+    quiet = [{"steps_per_print": 1, "dump_state": True}]
+    found = step(Stops(), [], quiet, 10, 1, lambda config: "dump_state" in config)
+    assert [stop.config for stop in found.stops] == quiet

@@ -108,7 +108,7 @@ def entries(schema: Any, path: Path_) -> Iterator[tuple[Path_, dict[str, Any]]]:
 def pairs(keys: list[Key]) -> list[tuple[Path_, Path_]]:
     """Two names of one thing: a key and what stands in its place, a model's field and its alias."""
     paths = {key.path for key in keys}
-    found = [(("bf16",), ("bfloat16",))]
+    found: list[tuple[Path_, Path_]] = [(("bf16",), ("bfloat16",))]
     for path, entry in keys:
         replaced = entry.get("x-replaced-by")
         if replaced:
@@ -249,7 +249,7 @@ class Mutator:
     def blocked(self, config: Config, chance: random.Random) -> str:
         """A block that is something else."""
         path = some(config, chance, kinds=(dict,))
-        value = chance.choice((True, False, [], {}, "auto", "cpu", 2, [{}]))
+        value: Any = chance.choice((True, False, [], {}, "auto", "cpu", 2, [{}]))
         return put(config, path, copy.deepcopy(value))
 
     def renamed(self, config: Config, chance: random.Random) -> str:
