@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -124,7 +123,3 @@ def number(value: Any) -> float | None:
     if value is None:
         return None
     return float(value.item() if hasattr(value, "item") else value)
-
-
-def rank_of() -> int:
-    return int(os.environ.get("RANK", "0"))

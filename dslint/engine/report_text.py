@@ -74,9 +74,8 @@ def setting(record: Record) -> str:
     if not machine:
         return f"after {judging.seconds(record.seconds)}"
     device = machine["device_name"]
-    many = (
-        judging.count(trial.processes, "process") if trial.processes == 1 else f"{trial.processes} processes"
-    )
+    ran = int(machine.get("processes", trial.processes))
+    many = "1 process" if ran == 1 else f"{ran} processes"
     under = FRAMEWORKS[trial.framework].format_map({"transformers": "?", "accelerate": "?", **machine})
     steps = judging.count(len(record.steps), "step")
     return f"DeepSpeed {record.release} on {device}, {many}, {under}, {steps}, {judging.seconds(record.seconds)} in all"

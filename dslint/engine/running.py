@@ -21,6 +21,7 @@ from dslint.engine.processes import MARK, end
 from dslint.engine.trial import Ended, EngineError, Record, Story, Trial, config_path, story
 
 SAID: Final = 20_000
+SCRIPT: Final = "rank.py"
 EXTRA: Final = "pip install 'deepspeed-lint[engine]'"
 NEEDED: Final = {
     "deepspeed": ("deepspeed", "torch"),
@@ -79,7 +80,13 @@ def check_installed(framework: str) -> None:
 def folder_for(launcher: Launcher) -> Iterator[Path]:
     """A folder for one trial. With ranks on other machines it lies in the working directory, which they share."""
     base = os.getcwd() if launcher.spreads else None
-    folder = tempfile.mkdtemp(prefix=".dslint-trial-" if launcher.spreads else "dslint-trial-", dir=base)
+    try:
+        folder = tempfile.mkdtemp(prefix=".dslint-trial-" if launcher.spreads else "dslint-trial-", dir=base)
+    except OSError as error:
+        where = base or "the folder for temporary files (TMPDIR)"
+        raise CannotRun(
+            f"a trial needs a folder, and none can be made in {where}: {error.strerror}"
+        ) from error
     try:
         yield Path(folder)
     finally:
@@ -88,6 +95,9 @@ def folder_for(launcher: Launcher) -> Iterator[Path]:
 
 def write(folder: Path, trial: Trial) -> None:
     (folder / "trial.json").write_text(trial.dumped(), encoding="utf-8")
+    (folder / SCRIPT).write_text(
+        "import runpy\n\nrunpy.run_module('dslint.engine.worker', run_name='__main__')\n"
+    )
     (folder / "config").mkdir()
     (folder / "work").mkdir()
     config_path(folder, trial).write_text(trial.text, encoding="utf-8", newline="")
@@ -100,25 +110,22 @@ def command(trial: Trial, folder: Path, launcher: Launcher) -> list[str]:
     if trial.device == "cpu" and not launcher.spreads:
         ranks = ["--nproc-per-node", str(trial.processes)]
         return [sys.executable, "-m", "torch.distributed.run", "--standalone", *ranks, *worker]
-    return [
-        sys.executable,
-        "-m",
-        "deepspeed.launcher.runner",
-        *passed_on(trial, launcher),
-        "--module",
-        *worker[1:],
-    ]
+    # A script and no module: the launcher takes no modules to Slurm.
+    script = [str(folder / SCRIPT), str(folder)]
+    return [sys.executable, "-m", "deepspeed.launcher.runner", *passed_on(trial, launcher), *script]
 
 
 def passed_on(trial: Trial, launcher: Launcher) -> list[str]:
     """Options of the `deepspeed` launcher. Without a hostfile of the user's it must not find one by itself."""
-    options = ["--hostfile", launcher.hostfile or os.devnull, "--num_gpus", str(trial.processes)]
+    hostfile = os.devnull if launcher.hostfile is None else os.path.abspath(launcher.hostfile)
+    options = ["--hostfile", hostfile, "--num_gpus", str(trial.processes)]
     if launcher.nodes is not None:
         options += ["--num_nodes", str(launcher.nodes)]
     if launcher.launcher is not None:
         options += ["--launcher", launcher.launcher]
     if launcher.launcher_args is not None:
-        options += ["--launcher_args", launcher.launcher_args]
+        # In one word: on its own, a value that begins with a dash would be an option.
+        options.append(f"--launcher_args={launcher.launcher_args}")
     return [*options, "--master_port", str(free_port()), "--no_local_rank"]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dslint.engine import gauges
 from dslint.engine.effective import effective
-from dslint.engine.recorder import Events, Steps, rank_of
+from dslint.engine.ranks import processes, rank
+from dslint.engine.recorder import Events, Steps
 from dslint.engine.storm import Storm
 from dslint.engine.trial import Stage, Trial
 
@@ -44,7 +44,7 @@ class Session:
         self.config = str(config)
         self.device = device.name
         self._fp16_lifted = device.fp16_lifted
-        self.processes = int(os.environ.get("WORLD_SIZE", "1"))
+        self.processes = processes()
         self.content = content
         self.storm = storm
         self.wanted = max(trial.steps, storm.steps) if trial.stress == "overflow" else trial.steps
@@ -77,7 +77,7 @@ class Session:
         # The ranks' models are alike; what they learn from is not.
         import torch
 
-        torch.manual_seed(1 + rank_of())
+        torch.manual_seed(1 + rank())
         self.stage("step")
         self.steps.attach(engine)
 

@@ -19,7 +19,8 @@ from dslint.engine.fitting import content_of
 from dslint.engine.loading import communicate_by_gloo
 from dslint.engine.models import NoModel
 from dslint.engine.processes import MARK, is_alive, kill_marked
-from dslint.engine.recorder import Events, rank_of
+from dslint.engine.ranks import local_rank, processes, rank
+from dslint.engine.recorder import Events
 from dslint.engine.session import Device, Session
 from dslint.engine.storm import endures, fp16_of, storm_for
 from dslint.engine.trial import EngineError, Trial, config_path, portable
@@ -45,7 +46,7 @@ GRACE: Final = 15.0
 def main(arguments: list[str]) -> int:
     folder = Path(next(argument for argument in reversed(arguments) if not argument.startswith("--")))
     trial = Trial.loaded((folder / "trial.json").read_text(encoding="utf-8"))
-    events = Events(folder, rank_of())
+    events = Events(folder, rank())
     threading.Thread(target=watch_over, args=(trial, events), daemon=True).start()
     sys.path[:0] = [path for path in trial.folders if path not in sys.path]
     try:
@@ -106,7 +107,7 @@ def prepare(trial: Trial, events: Events) -> Device:
         raise NoGpu("torch sees no CUDA GPU here; --device cpu runs without one")
     torch.manual_seed(0)
     if device == "cuda":
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        torch.cuda.set_device(local_rank())
     events("machine", facts=machine(deepspeed, torch, device))
     return Device(device, lift(accelerator) if device == "cpu" else False)
 
@@ -119,7 +120,7 @@ def machine(deepspeed: Any, torch: Any, device: str) -> dict[str, Any]:
         "torch": str(torch.__version__),
         "device": device,
         "device_name": torch.cuda.get_device_name() if device == "cuda" else device.upper(),
-        "processes": int(os.environ.get("WORLD_SIZE", "1")),
+        "processes": processes(),
     }
     for package in ("transformers", "accelerate"):
         try:
@@ -157,9 +158,7 @@ def tell(session: Session, error: BaseException) -> int:
         session.events("trouble", text=text)
         return 2
     session.events.error(
-        EngineError(
-            session.at, type(error).__name__, str(error).strip(), where(error), session.step, rank_of()
-        )
+        EngineError(session.at, type(error).__name__, str(error).strip(), where(error), session.step, rank())
     )
     return 1
 

@@ -326,6 +326,41 @@ class TestAcceptedFunction:
         assert "cannot be simultaneously enabled" in verdict.error
 
 
+# A Slurm that starts its tasks here, and tells them their ranks as some sites do; DeepSpeed asks for an address over ssh.
+SLURM = {
+    "sinfo": "",
+    "ssh": "echo 127.0.0.1",
+    "srun": """
+echo "$@" > "$PLAYED"
+tasks=$2
+while [ "${1#/}" = "$1" ]; do shift; done
+for rank in $(seq 0 $((tasks - 1))); do
+  RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=$tasks MASTER_ADDR=127.0.0.1 MASTER_PORT=$PORT "$@" &
+done
+wait
+""",
+}
+
+
+def test_slurm_is_told_what_is_passed_on_and_its_ranks_are_heard(tmp_path, monkeypatch):
+    from dslint.engine.running import free_port
+
+    for name, text in SLURM.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "hosts").write_text("worker-1 slots=1\nworker-2 slots=1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PLAYED", str(tmp_path / "asked"))
+    monkeypatch.setenv("PORT", str(free_port()))
+    text = json.dumps({"train_batch_size": 8, "bf16": {"enabled": True}, "zero_optimization": {"stage": 1}})
+    record = run(trial(text), Launcher("hosts", "slurm", "--partition=long"))
+    assert record.ended == "accepted", record.said
+    assert (record.machine["processes"], record.facts["batch"]["micro"]) == (2, 4)
+    assert (tmp_path / "asked").read_text().startswith("2 --partition=long --gpus-per-node 1 --export=ALL")
+    assert not list(tmp_path.glob(".dslint-trial-*"))
+
+
 class TestCommand:
     def call(self, tmp_path, *arguments):
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "DS_ACCELERATOR": "cpu"}
