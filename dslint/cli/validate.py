@@ -84,9 +84,7 @@ def pairs_of(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dic
     "--compare", type=click.Path(), metavar="FIXED", help="Run this config too, under the same conditions."
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option(
-    "--report", type=click.Path(dir_okay=False), metavar="FILE.html", help="Also write a report with plots."
-)
+@click.option("--report", type=click.Path(), metavar="FILE.html", help="Also write a report with plots.")
 @click.option(
     "--timeout",
     default=300.0,
@@ -118,7 +116,9 @@ def command(
     from dslint.engine.running import Launcher
 
     check(asked)
+    check_report(report)
     passed = Launcher(hostfile, launcher, launcher_args, num_nodes)
+    check_launcher(passed)
     trials = [trial_of(path, asked) for path in configs]
     other = None if compare is None else trial_of(compare, asked)
     pairs = run_all(trials, other, passed)
@@ -137,6 +137,43 @@ def check(asked: dict[str, Any]) -> None:
         raise click.UsageError(
             f"--model {asked['model']} is neither tiny nor MODULE:FACTORY, as in my_models:small."
         )
+
+
+def check_launcher(launcher: Launcher) -> None:
+    """Without its hostfile, the deepspeed launcher stays on this machine and says nothing of it.
+
+    Raises:
+        Stop: the hostfile is not there, or something asks for other machines without one.
+    """
+    if launcher.hostfile is not None and not os.path.isfile(launcher.hostfile):
+        raise Stop(
+            f"{launcher.hostfile} is no file; --hostfile names a list of hosts, as in worker-1 slots=8"
+        )
+    if launcher.hostfile is not None and not os.access(launcher.hostfile, os.R_OK):
+        raise Stop(f"{launcher.hostfile} cannot be read: permission denied")
+    if launcher.hostfile is None and (launcher.launcher or launcher.launcher_args or launcher.nodes):
+        raise Stop(
+            "--launcher, --launcher-args and --num-nodes go with --hostfile: without one, DeepSpeed stays on this machine"
+        )
+
+
+def check_report(path: str | None) -> None:
+    """Before minutes are spent on runs whose report has no place.
+
+    Raises:
+        Stop: a report can't be written there.
+    """
+    if path is None:
+        return
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        raise Stop(f"{path} is a folder; --report names the file to write")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise Stop(f"{path} is no regular file (a pipe, a socket or a device), so --report does not write it")
+    if not os.path.isdir(folder):
+        raise Stop(f"{path}: the folder {folder} is not there, so the report has no place; make it first")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise Stop(f"{path}: the report can't be written here: permission denied")
 
 
 def trial_of(path: str, asked: dict[str, Any]) -> Trial:
@@ -159,7 +196,7 @@ def trial_of(path: str, asked: dict[str, Any]) -> Trial:
     framework = asked["framework"]
     notes: tuple[str, ...] = ()
     if framework is None:
-        framework, notes = framework_for(content_of(text, path))
+        framework, notes = framework_for(content_of(text, path), asked["arguments"])
     if asked["arguments"] and framework != "transformers":
         raise Stop(
             f"--argument gives the Trainer a field, and {path} goes to bare DeepSpeed; add --framework transformers"

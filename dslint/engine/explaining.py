@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dslint import resources
+from dslint.documents.tree import Source
 from dslint.engine.fitting import content_of, meant_for
 from dslint.engine.trial import EngineError, Record, Trial
 from dslint.rules.finding import Finding
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # A finding below this many points does not explain an error.
 ENOUGH: Final = 4
+# A config's name that is known as one without a look at its content.
+USUAL: Final = "ds_config.json"
 _ROW: Final = re.compile(r"\bline (\d+),? column \d+")
 _INPUT: Final = re.compile(r"input_value=.*?(?=, input_type=|\])", re.DOTALL)
 
@@ -48,19 +51,32 @@ def explain(record: Record) -> Explanation:
 
 
 def lint(trial: Trial, machine: Mapping[str, Any]) -> Sequence[Finding]:
+    """What dslint says of the config; whatever its name and content, it was named as one."""
+    return linted(trial, machine, trial.shown) or [
+        renamed(finding, trial.shown) for finding in linted(trial, machine, USUAL)
+    ]
+
+
+def linted(trial: Trial, machine: Mapping[str, Any], name: str) -> Sequence[Finding]:
     from dslint.api import lint as lint_text
     from dslint.hardware.profiles import profile
 
     known = profile(machine["device_name"]) if machine.get("device") == "cuda" else None
     text = trial.text if trial.original is None else trial.original
+    ran = int(machine.get("processes", trial.processes))
     return lint_text(
         text=text,
-        filename=trial.shown,
+        filename=name,
         deepspeed_version=machine.get("deepspeed"),
         framework=trial.framework,
-        world_size=trial.processes if trial.original is None else meant_for(content_of(text)),
+        world_size=ran if trial.original is None else meant_for(content_of(text)),
         hardware=None if known is None else known.name,
     )
+
+
+def renamed(finding: Finding, path: str) -> Finding:
+    place = finding.place
+    return finding._replace(place=place._replace(source=Source(path, place.source.text)))
 
 
 def cause_of(error: EngineError, said: str) -> Cause | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
@@ -68,8 +68,11 @@ def fit(text: str, shown: str, processes: int) -> Fitted:
     )
 
 
-def framework_for(content: Any) -> tuple[Framework, tuple[str, ...]]:
-    """Who hands a config over when nobody says it: the Trainer where something is "auto", which only a framework fills."""
+def framework_for(content: Any, given: Collection[str] = ()) -> tuple[Framework, tuple[str, ...]]:
+    """Who hands a config over when nobody says it: the Trainer where something is "auto", which only a framework fills.
+
+    `given` are the names of the Trainer's arguments that were told. The sentences say what was assumed.
+    """
     if "auto" not in set(texts(content)):
         return "deepspeed", ()
     if find_spec("transformers") is None or find_spec("accelerate") is None:
@@ -79,7 +82,8 @@ def framework_for(content: Any) -> tuple[Framework, tuple[str, ...]]:
     notes = [
         'something is "auto" in it, so the Trainer handed it over; --framework deepspeed hands it over as it is'
     ]
-    if "auto" in (content_at(content, "/fp16/enabled"), content_at(content, "/bf16/enabled")):
+    precision = (content_at(content, "/fp16/enabled"), content_at(content, "/bf16/enabled"))
+    if "auto" in precision and not {"fp16", "bf16"} & set(given):
         notes.append(
             "whether fp16 or bf16 is on is up to the Trainer's arguments; --argument bf16=true turns it on"
         )

@@ -45,7 +45,8 @@ def optimizer_and_scheduler(session: Session, model: Any) -> tuple[Any, Any]:
     from accelerate.utils import DummyOptim, DummyScheduler
 
     if not isinstance(content_at(session.content, "/optimizer"), dict):
-        return torch.optim.AdamW(model.parameters(), lr=1e-3), None
+        own = session.own({"optimizer": torch.optim.AdamW(model.parameters(), lr=1e-3)})
+        return own["optimizer"], None
     optimizer = DummyOptim(model.parameters(), lr=1e-3)
     if not isinstance(content_at(session.content, "/scheduler"), dict):
         return optimizer, None

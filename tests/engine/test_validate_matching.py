@@ -10,7 +10,7 @@ import pytest
 
 from dslint.api import lint
 from dslint.documents.tree import Source
-from dslint.engine import fitting, gate
+from dslint.engine import explaining, fitting, gate
 from dslint.engine.explaining import explain, matching
 from dslint.engine.trial import EngineError, Record, Trial
 from dslint.engine.verdict import Verdict
@@ -212,3 +212,18 @@ def test_the_findings_used_here_are_what_dslint_says():
     assert [finding.name for finding in lint(text=FIXABLE, deepspeed_version="0.19.8")] == [
         "min-loss-scale-fractional"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("[]", "not-an-object"), ('{"train_batch_size": 8', "syntax-error")]
+)
+def test_what_is_named_as_a_config_is_one_whatever_its_name(text, name):
+    found = explaining.lint(Trial(text, "mine.json"), {"deepspeed": "0.19.8"})
+    assert [(finding.name, finding.place.source.path) for finding in found] == [(name, "mine.json")]
+
+
+def test_an_argument_that_says_the_precision_is_not_asked_for(monkeypatch):
+    monkeypatch.setattr(fitting, "find_spec", lambda name: object())
+    content = {"bf16": {"enabled": "auto"}}
+    assert "--argument bf16=true" in fitting.framework_for(content)[1][-1]
+    assert "--argument bf16=true" not in fitting.framework_for(content, ["bf16"])[1][-1]

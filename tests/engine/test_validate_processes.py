@@ -139,32 +139,66 @@ def test_a_missing_engine_is_one_line_that_says_what_to_install(tmp_path, config
     assert other
 
 
-def test_a_config_that_is_not_there_is_one_line(tmp_path):
+def refused(tmp_path, *arguments):
+    """What is said in the one line of a command that does no work."""
     done = subprocess.run(
-        validate_command("nowhere.json"),
+        validate_command(*arguments),
         cwd=tmp_path,
         env=played(tmp_path, ""),
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
     )
-    assert done.returncode == 2
-    assert done.stderr.startswith("dslint: nowhere.json cannot be read")
-    assert done.stderr.count("\n") == 1
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    return done.stderr
+
+
+def test_a_config_that_is_not_there_is_one_line(tmp_path):
+    assert refused(tmp_path, "nowhere.json").startswith("dslint: nowhere.json cannot be read")
+
+
+def test_a_pipe_a_folder_and_a_device_are_one_line_each(tmp_path, config):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "folder.json").mkdir()
+    assert "pipe.json is no regular file" in refused(tmp_path, "pipe.json")
+    assert "folder.json is a folder" in refused(tmp_path, "folder.json")
+    assert "/dev/null is no regular file" in refused(tmp_path, "/dev/null")
+    assert "pipe.json is no regular file" in refused(tmp_path, config, "--compare", "pipe.json")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads what its mode forbids")
+def test_an_unreadable_config_is_one_line(tmp_path, config):
+    os.chmod(config, 0)
+    assert "permission denied" in refused(tmp_path, config).lower()
 
 
 def test_what_only_names_a_config_is_refused(tmp_path):
     (tmp_path / "accelerate.yaml").write_text("distributed_type: DEEPSPEED\n")
-    done = subprocess.run(
-        validate_command("accelerate.yaml"),
-        cwd=tmp_path,
-        env=played(tmp_path, ""),
-        capture_output=True,
-        text=True,
-        check=False,
+    assert "give validate the config that it names" in refused(tmp_path, "accelerate.yaml")
+
+
+def test_a_report_without_a_place_is_told_before_anything_runs(tmp_path, config):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    assert "folder is a folder" in refused(tmp_path, config, "--report", "folder")
+    assert "is not there" in refused(tmp_path, config, "--report", "nowhere/report.html")
+    assert "no regular file" in refused(tmp_path, config, "--report", "pipe")
+    assert importers(tmp_path) == []
+
+
+def test_a_launcher_without_a_hostfile_would_stay_on_this_machine(tmp_path, config):
+    assert "go with --hostfile" in refused(tmp_path, config, "--launcher", "slurm")
+    assert "is no file" in refused(tmp_path, config, "--hostfile", "nowhere")
+
+
+def test_a_trial_that_finds_no_place_is_one_line(tmp_path, config, monkeypatch):
+    monkeypatch.setattr(
+        running.tempfile, "mkdtemp", lambda **_: (_ for _ in ()).throw(PermissionError(13, "no"))
     )
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "give validate the config that it names" in done.stderr
+    with pytest.raises(CannotRun, match="none can be made in"), running.folder_for(Launcher()):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -204,7 +238,7 @@ class TestCommand:
     def test_several_on_gpus_go_through_the_deepspeed_launcher(self):
         command = self.command(processes=4)
         assert command[1:3] == ["-m", "deepspeed.launcher.runner"]
-        assert command[-3:] == ["--module", "dslint.engine.worker", "/f"]
+        assert command[-2:] == [f"/f/{running.SCRIPT}", "/f"]
         assert command[command.index("--num_gpus") + 1] == "4"
 
     def test_a_hostfile_that_nobody_named_is_not_found(self):
@@ -215,12 +249,12 @@ class TestCommand:
         launcher = Launcher("hosts", "slurm", "--partition=long", 2)
         command = self.command(launcher, processes=8)
         for option, value in (
-            ("--hostfile", "hosts"),
+            ("--hostfile", os.path.abspath("hosts")),
             ("--launcher", "slurm"),
-            ("--launcher_args", "--partition=long"),
             ("--num_nodes", "2"),
         ):
             assert command[command.index(option) + 1] == value
+        assert "--launcher_args=--partition=long" in command
 
     def test_with_other_machines_even_one_process_a_node_is_launched(self):
         assert "deepspeed.launcher.runner" in self.command(Launcher("hosts"), processes=1)
