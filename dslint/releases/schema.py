@@ -29,6 +29,7 @@ def _folder() -> str:
 FOLDER: Final = _folder()
 
 
+@lru_cache(maxsize=64)
 def schema_for(release: Release) -> Schema:
     """The schema of a release: the file at it or the nearest one below; before the oldest file, the oldest.
 

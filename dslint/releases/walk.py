@@ -8,6 +8,7 @@ belongs, when it came or went.
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Mapping
 from math import isfinite
 from typing import Any, Literal, NamedTuple
@@ -150,9 +151,11 @@ class _Walk:
         """An object's keys, then their values."""
         properties = schema.get("properties", {})
         members = {member.key: member for member in node.members}
-        for key, more in schema.get("dependentSchemas", {}).items():
-            if key in members:
-                properties = {**properties, **more["properties"]}
+        dependent = [
+            more["properties"] for key, more in schema.get("dependentSchemas", {}).items() if key in members
+        ]
+        if dependent:
+            properties = ChainMap(*reversed(dependent), properties)
         entries = schema.get("additionalProperties") if schema.get("x-unknown") == "entries" else None
         for key, member in members.items():
             here = join_pointer(pointer, key)

@@ -134,4 +134,10 @@ def thaw(rows: Iterable[Sequence[Any]]) -> tuple[Rule, ...]:
 
 
 def conditions(entries: Sequence[Sequence[Any]]) -> tuple[Condition, ...]:
-    return tuple(Condition(tuple(path), test) for path, test in entries)
+    """Conditions of the compiled form; the same condition of several rules is one object, so that it is asked once."""
+    return tuple(
+        CONDITIONS.setdefault((*path, repr(test)), Condition(tuple(path), test)) for path, test in entries
+    )
+
+
+CONDITIONS: Final[dict[tuple[str, ...], Condition]] = {}

@@ -40,40 +40,54 @@ class Found(NamedTuple):
     key: str
 
 
-def holds(conditions: Sequence[Condition], launch: Launch) -> Iterator[Mapping[str, Found]]:
+FACT: Final = Found("", None, "")
+STARRED: Final = Found("", None, "*")
+
+
+def holds(conditions: Sequence[Condition], launch: Launch) -> Sequence[Mapping[str, Found]]:
     """Each way in which all conditions hold: the value that each path met, by dotted path; nothing when they don't.
 
     A path with `*` may hold in several ways, one for each key.
     """
-    met: list[tuple[tuple[str, ...], Found]] = []
-    starred: list[Condition] = []
-    reached: dict[tuple[str, ...], Found] = launch.memo.setdefault("reached", {})
+    known: dict[int, Found | None] = launch.memo.setdefault("met", {})
+    met: list[tuple[Condition, Found]] = []
     for condition in conditions:
-        path, test = condition
-        if path[0].startswith("$"):
-            if not fact_holds(path[0], test, launch):
-                return
-        elif "*" in path:
-            starred.append(condition)
-        else:
-            found = reached.get(path)
-            if found is None:
-                found = reached[path] = reach(launch.config.root, path)
-            if not value_holds(found, test, launch):
-                return
-            met.append((path, found))
-    paths = {".".join(path): found for path, found in met}
-    if not starred:
-        yield paths
-        return
+        # Many rules share a condition, which `book.conditions` then makes one object.
+        key = id(condition)
+        found = known[key] if key in known else known.setdefault(key, meets(condition, launch))
+        if found is None:
+            return ()
+        met.append((condition, found))
+    paths = {".".join(each.path): found for each, found in met if found is not FACT and found is not STARRED}
+    starred = [condition for condition, found in met if found is STARRED]
+    return list(ways(starred, paths, launch.config.root, launch)) if starred else (paths,)
+
+
+def ways(
+    starred: Sequence[Condition], paths: dict[str, Found], root: Node, launch: Launch
+) -> Iterator[Mapping[str, Found]]:
+    """The ways in which conditions with `*` hold together, for the same key in each."""
     first = starred[0]
-    for found in reach_all(launch.config.root, first.path):
+    for found in reach_all(root, first.path):
         if value_holds(found, first.test, launch) and all(
-            value_holds(reach(launch.config.root, filled(other.path, found.key)), other.test, launch)
+            value_holds(reach(root, filled(other.path, found.key)), other.test, launch)
             for other in starred[1:]
         ):
-            root = launch.config.root
-            yield paths | {".".join(c.path): reach(root, filled(c.path, found.key)) for c in starred}
+            yield paths | {".".join(each.path): reach(root, filled(each.path, found.key)) for each in starred}
+
+
+def meets(condition: Condition, launch: Launch) -> Found | None:
+    """What a condition meets: a value of the config, FACT, or STARRED where a `*` leaves it open; None where it fails."""
+    path, test = condition
+    if path[0].startswith("$"):
+        return FACT if fact_holds(path[0], test, launch) else None
+    if "*" in path:
+        return STARRED
+    reached: dict[tuple[str, ...], Found] = launch.memo.setdefault("reached", {})
+    found = reached.get(path)
+    if found is None:
+        found = reached[path] = reach(launch.config.root, path)
+    return found if value_holds(found, test, launch) else None
 
 
 def filled(path: tuple[str, ...], key: str) -> tuple[str, ...]:

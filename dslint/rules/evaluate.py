@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
-from dslint.documents.tree import Document, Node, Place, find, find_member
+from dslint.documents.tree import Document, Node, Place, find, find_member, join_pointer
 from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.rules.book import Condition, FixPlan, Rule
@@ -26,13 +26,14 @@ class Evaluator:
     their release, framework, hardware and world size; what these decide is decided once.
     """
 
-    __slots__ = ("_always", "_by_key", "_prepared", "rules")
+    __slots__ = ("_always", "_by_key", "_chosen", "_prepared", "rules")
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = rules
         self._always: list[int] = []
         self._by_key: dict[str, list[int]] = {}
-        self._prepared: dict[tuple[Any, ...], dict[int, tuple[Prepared, ...]]] = {}
+        self._prepared: dict[Shared, dict[int, tuple[Prepared, ...]]] = {}
+        self._chosen: dict[tuple[Shared, frozenset[str]], list[Chosen]] = {}
         for number, rule in enumerate(rules):
             for needs in rule.needs:
                 (self._by_key.setdefault(needs[0], []) if needs else self._always).append(number)
@@ -41,27 +42,40 @@ class Evaluator:
         """Every rule that this launch meets, generic ones only where no sharper one speaks."""
         sharp: list[Finding] = []
         generic: list[Finding] = []
-        keys = keys_of(launch.config.root)
-        keys.update(name for name in COMPANY if fact(name, launch) is not ABSENT)
-        shared = (launch.release, launch.framework, launch.hardware, launch.world_size)
-        prepared = self._prepared.setdefault(shared, {})
         violated = None
-        for number in self.candidates(keys):
-            rule = self.rules[number]
+        for rule, cases in self.chosen(launch):
             if rule.check is not None and rule.check in BY_KIND:
                 violated = kinds_of(launch) if violated is None else violated
                 if rule.check not in violated:
                     continue
+            found = meet(rule, cases, launch)
+            if found:
+                (generic if rule.generic else sharp).extend(found)
+        return sharp + [finding for finding in generic if not told(finding, sharp)]
+
+    def chosen(self, launch: Launch) -> list[Chosen]:
+        """The rules that a launch's keys may concern; those of one repository's configs are often the same."""
+        keys = keys_of(launch)
+        keys.update(name for name in COMPANY if fact(name, launch) is not ABSENT)
+        shared = (launch.release, launch.framework, launch.hardware, launch.world_size)
+        known = self._chosen.get((shared, frozenset(keys)))
+        if known is None:
+            known = self._chosen[shared, frozenset(keys)] = list(self.choose(launch, shared, keys))
+        return known
+
+    def choose(self, launch: Launch, shared: Shared, keys: Set[str]) -> Iterator[Chosen]:
+        prepared = self._prepared.setdefault(shared, {})
+        for number in self.candidates(keys):
+            rule = self.rules[number]
             cases = prepared.get(number)
             if cases is None:
                 cases = prepared[number] = tuple(prepare(rule, launch))
-            met = [conditions for needs, conditions in cases if needs <= keys]
-            if met:
-                (generic if rule.generic else sharp).extend(meet(rule, met, launch))
-        return sharp + [finding for finding in generic if not told(finding, sharp)]
+            left = [conditions for needs, conditions in cases if needs <= keys]
+            if left:
+                yield rule, left
 
     def candidates(self, keys: Iterable[str]) -> list[int]:
-        """The numbers of the rules that these keys may concern, in the rules' order."""
+        """The numbers of the rules whose rarest key is among these, in the rules' order."""
         found = set(self._always)
         for key in keys:
             if key in self._by_key:
@@ -69,6 +83,10 @@ class Evaluator:
         return sorted(found)
 
 
+# What most launches of a run share: release, framework, hardware, world size.
+Shared = tuple[Any, ...]
+# A rule with its cases that are still open.
+Chosen = tuple[Rule, Sequence[Sequence[Condition]]]
 # A case that the shared facts leave open: the keys that it needs, and its other conditions.
 Prepared = tuple[frozenset[str], tuple[Condition, ...]]
 
@@ -79,14 +97,29 @@ def prepare(rule: Rule, launch: Launch) -> Iterator[Prepared]:
             yield frozenset(needs), case.own
 
 
-def keys_of(root: Node) -> set[str]:
-    """The keys that a config has, two levels deep, under every name that the engine takes for them."""
+def keys_of(launch: Launch) -> set[str]:
+    """The keys that a config has, two levels deep, under every name that the engine takes for them.
+
+    What stands there is noted on the way, for the conditions that ask.
+    """
+    root = launch.config.root
     found: set[str] = set()
+    reached: dict[tuple[str, ...], Found] = launch.memo.setdefault("reached", {})
     for member in root.members:
-        names = [member.key, *(name for name, others in ALIASES.items() if member.key in others)]
-        for name in names:
-            found.add(name)
-            found.update(f"{name}.{inner.key}" for inner in member.node.members)
+        key = member.key
+        found.add(key)
+        found.update(f"{key}.{inner.key}" for inner in member.node.members)
+        for name, others in ALIASES.items():
+            if key in others:
+                found.add(name)
+                found.update(f"{name}.{inner.key}" for inner in member.node.members)
+        if key not in ALIASES and (key,) not in reached and root.get(key) is member.node:
+            pointer = join_pointer("", key)
+            reached[(key,)] = Found(pointer, member.node, "")
+            for inner in member.node.members:
+                if (key, inner.key) not in reached:
+                    node = member.node.get(inner.key)
+                    reached[key, inner.key] = Found(join_pointer(pointer, inner.key), node, "")
     return found
 
 
@@ -98,15 +131,17 @@ def told(generic: Finding, sharp: Sequence[Finding]) -> bool:
     )
 
 
-def meet(rule: Rule, cases: Iterable[Sequence[Condition]], launch: Launch) -> Iterator[Finding]:
+def meet(rule: Rule, cases: Iterable[Sequence[Condition]], launch: Launch) -> list[Finding]:
+    """A rule's findings: of the first of its cases that has some."""
     for conditions in cases:
-        met = False
-        for paths in holds(conditions, launch):
-            for match in matches_of(rule, launch, paths):
-                met = True
-                yield worded(rule, launch, match, paths)
-        if met:
-            return
+        found = [
+            worded(rule, launch, match, paths)
+            for paths in holds(conditions, launch)
+            for match in matches_of(rule, launch, paths)
+        ]
+        if found:
+            return found
+    return []
 
 
 def matches_of(rule: Rule, launch: Launch, paths: Mapping[str, Found]) -> Iterable[Match]:
@@ -215,7 +250,7 @@ def planned_fix(
     rule: Rule, launch: Launch, match: Match, value: Callable[[re.Match[str]], str]
 ) -> Fix | None:
     for plan in rule.fixes:
-        if next(iter(holds(plan.when, launch)), None) is not None:
+        if holds(plan.when, launch):
             return Fix(plan.safety, FIELD.sub(value, plan.message), changes_of(plan, launch, match))  # type: ignore[arg-type]
     return None
 

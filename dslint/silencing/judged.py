@@ -82,7 +82,7 @@ def misses(rule: Rule, launch: Launch) -> bool:
 def case_misses(case: Sequence[Condition], rule: Rule, launch: Launch) -> bool:
     """Does all that is known of a case hold, while something else is not known?"""
     known = [condition for condition in case if not is_unknown(condition, launch)]
-    if next(iter(holds(known, launch)), None) is None:
+    if not holds(known, launch):
         return False
     if len(known) < len(case):
         return True

@@ -26,12 +26,25 @@ READS_JSON: Final = frozenset({"transformers", "accelerate", "lightning"})
 
 def too_large(launch: Launch) -> Iterator[Match]:
     """A float that is too large for pydantic 2; releases with pydantic 1 take any number here."""
+    if not has_huge(launch.config.root):
+        return
     schema = schema_for(launch.release)
     for pointer, entry, node in numbers(schema, launch.config.root, ""):
         if entry.get("$ref") in CONVERTED and is_float(node) and abs(node.value) >= LARGEST:
             definition: Mapping[str, Any] = schema["$defs"][entry["$ref"][len("#/$defs/") :]]
             if "number" not in definition["type"]:
                 yield Match(pointer, values={"key": pointer.rpartition("/")[2]})
+
+
+def has_huge(node: Node) -> bool:
+    """Most configs have no such number: a look without pointers and schemas."""
+    for member in node.members:
+        inner = member.node
+        if inner.kind == "number" and is_float(inner) and abs(inner.value) >= LARGEST:
+            return True
+        if inner.kind == "object" and has_huge(inner):
+            return True
+    return False
 
 
 def as_switch(launch: Launch) -> Iterator[Match]:
