@@ -38,7 +38,10 @@ __all__ = [
     "read_program",
 ]
 
-MAX_LENGTH: Final = 2_000_000  # characters; a longer file is generated
+MAX_LENGTH: Final = (
+    400_000  # characters; a longer file is generated, and a syntax tree takes 300 bytes for each of them
+)
+MOST_BRACES: Final = 20_000  # in an f-string, Python's own parser takes quadratic time for them
 # Words of the libraries that matter. Looked for one by one: a regular expression takes fifty times as long.
 LIBRARY_WORDS: Final = (
     "deepspeed",
@@ -102,7 +105,7 @@ def has_call(text: str) -> bool:
 def read_program(source: Source) -> Program:
     """Reads a Python file. Never raises; a file that no Python reads gives a Program with a problem."""
     text = source.text
-    if len(text) > MAX_LENGTH or not is_worth_reading(text):
+    if len(text) > MAX_LENGTH or not is_worth_reading(text) or text.count("{") > MOST_BRACES:
         return Program(source)
     shift = 1 if text.startswith("\ufeff") else 0
     code = text[shift:]

@@ -55,6 +55,9 @@ class Changes:
         found: list[tuple[Alteration, When]] = []
         for scope in self._names.scopes:
             if name in scope.alterations and self.means(name, scope, owner):
+                # Looking at a change is little work; at tens of thousands, for each use of the name, it is not.
+                if self._values.is_spent(len(scope.alterations[name]) // 8):
+                    return unseen(value)
                 for each in scope.alterations[name]:
                     when = timing(each, binding, frame)
                     if when != "no":

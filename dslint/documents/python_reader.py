@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from typing import Final
 
 from dslint.documents.python_calls import (
     CONFIG_PARAMETERS,
@@ -20,6 +21,8 @@ from dslint.documents.python_program import Call, Config, Framework, Given, Loca
 from dslint.documents.python_trees import Loaded, Value
 from dslint.documents.python_values import Values
 from dslint.documents.tree import UNKNOWN, Document, Node, Place, Source
+
+MAX_BASES: Final = 20  # classes in a line of descent
 
 
 class Reader:
@@ -150,6 +153,8 @@ class Reader:
 
     def base_family(self, node: ast.ClassDef, seen: tuple[str, ...]) -> tuple[str, str]:
         """The known class that a class derives from, and its family."""
+        if len(seen) > MAX_BASES:
+            return "", ""
         for base in node.bases:
             if (
                 isinstance(base, ast.Name)

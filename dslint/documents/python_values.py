@@ -282,6 +282,8 @@ class Values:
             if name is None:
                 # It may be any key: those before it may be overridden.
                 blur(result)
+                if self.is_spent(0):
+                    break
                 continue
             key_start, key_end = self.span(key)
             result.members.append(Member(name, key_start, key_end, self.node_of(value, frame)))
