@@ -7,6 +7,7 @@ engine raised, 2 when this machine stood in the way.
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sys
 import threading
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
     folder = Path(next(argument for argument in reversed(arguments) if not argument.startswith("--")))
     trial = Trial.loaded((folder / "trial.json").read_text(encoding="utf-8"))
     events = Events(folder, rank())
-    threading.Thread(target=watch_over, args=(trial, events), daemon=True).start()
+    threading.Thread(target=watch_over, args=(trial, events, folder), daemon=True).start()
     sys.path[:0] = [path for path in trial.folders if path not in sys.path]
     try:
         device = prepare(trial, events)
@@ -193,14 +194,18 @@ def peak_memory(device: str) -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def watch_over(trial: Trial, events: Events) -> None:
-    """Beside the work: tell what it waits for; end it when the one that asked is gone, or when it was not ended in time."""
+def watch_over(trial: Trial, events: Events, folder: Path) -> None:
+    """Beside the work: tell what it waits for; end it when the one that asked is gone, or when it was not ended in time.
+
+    Nobody is left then to take the trial's folder away, so that is done here.
+    """
     last = time.monotonic() + trial.seconds + GRACE
     local = trial.parent is not None and trial.parent[0] == socket.gethostname()
     told: Wait | None = None
     while time.monotonic() < last:
         time.sleep(0.5)
         if local and trial.parent is not None and not is_alive(trial.parent[1]):
+            shutil.rmtree(folder, ignore_errors=True)
             break
         now = what_main_waits_for()
         if now is not None and now != told:

@@ -63,11 +63,15 @@ def test_a_signal_ends_every_process(tmp_path, config, number):
     assert wait_until(lambda: not any(map(alive, others)), 2), "a process outlived the command"
 
 
-def test_the_workers_end_when_the_command_is_killed_outright(tmp_path, config):
+def test_the_workers_end_when_the_command_is_killed_outright(tmp_path, config, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     process, others = started(tmp_path, config)
     process.kill()
     process.communicate(timeout=10)
-    assert wait_until(lambda: not any(map(alive, others)), 10), "they go on without the command that asked"
+    assert wait_until(lambda: not any(map(alive, others)), 30), "they go on without the command that asked"
+    assert list(scratch.iterdir()) == []
 
 
 def test_the_time_limit_ends_every_process(tmp_path, config):
