@@ -16,7 +16,7 @@ from dslint.documents.tree import UNKNOWN, Source
 from dslint.launches.accelerate import AccelerateConfig, accelerate_config
 from dslint.launches.accelerate_faults import faults
 
-ORACLE = Path(__file__).with_name("accelerate_oracle.py")
+ORACLE = Path(__file__).with_name("accelerate_files_oracle.py")
 # An interpreter that has accelerate and deepspeed; this one, unless told otherwise.
 PYTHON = os.environ.get("DSLINT_FRAMEWORKS_PYTHON", sys.executable)
 SHARED = Path(__file__).parents[2] / "../shared"
