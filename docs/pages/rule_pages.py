@@ -13,7 +13,7 @@ from typing import Any
 
 from dslint import resources
 from dslint.rules import book
-from dslint.rules.compile import default_message, rule_files
+from dslint.rules.compile import PLACEHOLDER, default_message, rule_files
 from dslint.rules.examples import Bench
 from dslint.rules.finding import Finding
 from dslint.rules.model import Example, RuleFile
@@ -224,7 +224,9 @@ def spelled(test: Any) -> str:
 
 def fixes(rule: RuleFile) -> str:
     lines = [
-        f"- **{fix.safety}**: {' '.join((fix.message or default_message(fix)).split())}" for fix in rule.fixes
+        f"- **{fix.safety}**: "
+        + PLACEHOLDER.sub(r"*\1*", " ".join((fix.message or default_message(fix)).split()))
+        for fix in rule.fixes
     ]
     if not lines:
         lines = [

@@ -109,9 +109,12 @@ def no_plan(rule: RuleFile) -> str:
 
 def explained(rule: RuleFile) -> str:
     """A rule as a person reads it in a terminal."""
-    from dslint.rules.compile import default_message
+    from dslint.rules.compile import PLACEHOLDER, default_message
 
-    fixes = "\n".join(f"  {fix.safety}: {fix.message or default_message(fix)}" for fix in rule.fixes)
+    fixes = "\n".join(
+        f"  {fix.safety}: " + PLACEHOLDER.sub(r"<\1>", fix.message or default_message(fix))
+        for fix in rule.fixes
+    )
     examples = "\n".join(example_text(example) for example in rule.examples)
     parts = [
         f"{rule.code} {rule.name} ({rule.severity})\n{rule.summary}.",
