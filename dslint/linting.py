@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 
 class Context(NamedTuple):
-    """What is known from outside the files: options and settings. None is unknown."""
+    """What is known from outside the files: options and settings. None is unknown.
+
+    `ignored` are rules that are not asked for, yet where they would speak, no generic rule speaks in their place.
+    """
 
     rules: tuple[Rule, ...]
     release: str | None = None
     framework: Framework | None = None
     hardware: Profile | None = None
     world_size: int | None = None
+    ignored: tuple[Rule, ...] = ()
 
 
 class Outcome(NamedTuple):
@@ -54,7 +58,7 @@ def lint(
     launches = launches_of(read.sources, context, workspace)
     if wanted is not None:
         launches = [launch for launch in launches if wanted(launch)]
-    evaluators = evaluators_for(context.rules)
+    evaluators = evaluators_for(context.rules, context.ignored)
     found: list[Finding] = []
     for launch in launches:
         found += evaluators[launch.config.dialect].findings(launch)
@@ -66,12 +70,17 @@ def lint(
     return Outcome(merged(found), launches, sources, read.failures, releases)
 
 
-def evaluators_for(rules: Iterable[Rule]) -> Mapping[str, Evaluator]:
+def evaluators_for(rules: Iterable[Rule], ignored: Iterable[Rule] = ()) -> Mapping[str, Evaluator]:
     """The rules by the dialect that they read; a dialect without rules has an evaluator that finds nothing."""
+    chosen, unsaid = by_dialect(rules), by_dialect(ignored)
+    return {dialect: Evaluator(chosen[dialect], unsaid[dialect]) for dialect in chosen}
+
+
+def by_dialect(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
     found: dict[str, list[Rule]] = {dialect: [] for dialect in get_args(Dialect)}
     for rule in rules:
         found[rule.document].append(rule)
-    return {dialect: Evaluator(chosen) for dialect, chosen in found.items()}
+    return found
 
 
 class Read(NamedTuple):

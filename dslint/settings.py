@@ -383,6 +383,28 @@ def chosen_rules(rules: tuple[Rule, ...], settings: Settings) -> tuple[Rule, ...
     return tuple(rule for rule in rules if selected(rule.code, rule.name, settings))
 
 
+def ignored_rules(rules: tuple[Rule, ...], settings: Settings) -> tuple[Rule, ...]:
+    """The rules that an `ignore` names, closer than by ALL, and that nothing chose again. Those that a `select` merely
+    leaves out are none of them.
+    """
+    layers = (Layer(settings.select, settings.extend_select, settings.ignore), settings.options)
+    if not any(layer.ignore for layer in layers):
+        return ()
+    return tuple(rule for rule in rules if was_ignored(rule.code, rule.name, layers))
+
+
+def was_ignored(code: str, name: str, layers: Sequence[Layer]) -> bool:
+    ignored = False
+    for layer in layers:
+        if layer.select is not None:
+            ignored = False
+        wanted = closeness(code, name, (*(layer.select or ()), *layer.extend_select))
+        unwanted = closeness(code, name, layer.ignore)
+        if wanted or unwanted:
+            ignored = unwanted >= wanted and unwanted > closeness_of(code, name, ALL)
+    return ignored
+
+
 def fixable(code: str, name: str, settings: Settings) -> bool:
     """May a rule's fixes be made?"""
     return not closeness(code, name, settings.unfixable)

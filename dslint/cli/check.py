@@ -24,6 +24,7 @@ from dslint.settings import (
     check_selectors,
     chosen_rules,
     fixable,
+    ignored_rules,
     load,
     merge,
     selected,
@@ -168,11 +169,10 @@ def command(
             from dslint.cli.showing import show
 
             return show(settings)
-        rules = chosen_rules(all_rules, settings)
         files, workspace = gather(paths or (".",), stdin_filename, settings)
         if show_files:
             return click.echo("".join(f"{file.shown}\n" for file in files), nl=False)
-        context = context_of(settings, rules)
+        context = context_of(settings, all_rules)
     except (SettingsError, NoSuchPath, book.BrokenRule) as error:
         raise Stop(str(error)) from error
     job = Job(settings, context, files, all_rules, changes_since(changed, settings, files))
@@ -383,7 +383,12 @@ def refuse_unknown_check(folder: str, rule: book.Rule) -> None:
         ) from None
 
 
-def context_of(settings: Settings, rules: tuple[book.Rule, ...]) -> Context:
+def context_of(settings: Settings, all_rules: tuple[book.Rule, ...]) -> Context:
+    """What the settings say, with the rules that they choose.
+
+    Raises:
+        SettingsError: the release or the hardware is not known.
+    """
     from dslint.releases.release import NEWEST, parse_version
 
     version = settings.deepspeed_version
@@ -392,11 +397,12 @@ def context_of(settings: Settings, rules: tuple[book.Rule, ...]) -> Context:
             f"{version} is no DeepSpeed version; write it as X.Y.Z, for example {NEWEST.name}"
         )
     return Context(
-        rules=rules,
+        rules=chosen_rules(all_rules, settings),
         release=version,
         framework=settings.framework,
         hardware=hardware_of(settings.hardware),
         world_size=settings.world_size,
+        ignored=ignored_rules(all_rules, settings),
     )
 
 

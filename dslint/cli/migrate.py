@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from dslint.cli.exits import Stop
+from dslint.cli.rewriting import replace, show
 from dslint.migrating.formats import Format
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def command(
 
     try:
         settings = merge(load(os.getcwd(), settings_file, isolated), options)
-        context = context_of(settings, rules_for(settings))
+        all_rules = rules_for(settings)
+        # A move must bring no fault, not even of a kind that is ignored.
+        context = context_of(settings, all_rules)._replace(rules=all_rules, ignored=())
         if "-" in paths:
             raise NoSuchPath("dslint migrate changes files; - can't be given")
         files, workspace = gather(paths or (".",), "", settings)
@@ -74,9 +77,9 @@ def command(
     except CannotMove as error:
         raise Stop(str(error)) from error
     if diff:
-        show(verified, workspace)
+        show(verified.texts, workspace)
     else:
-        write(verified, workspace)
+        replace(verified.texts, workspace)
     sys.exit(summary(planned, verified, diff))
 
 
@@ -88,27 +91,6 @@ def nothing_to_do(planned: Planned, found: bool) -> int:
     else:
         click.echo("nothing to do: no DeepSpeed config and no launch of one is here", err=True)
     return int(bool(planned.moves.left))
-
-
-def show(verified: Verified, workspace: Workspace) -> None:
-    from dslint.fixing.apply import diff
-
-    for path, source in sorted(verified.texts.items()):
-        click.echo(diff(source.path, workspace.source(path, source.path).text, source.text), nl=False)
-
-
-def write(verified: Verified, workspace: Workspace) -> None:
-    from dslint.fixing.together import Rewrite, write_all
-    from dslint.fixing.writing import Unwritable
-
-    rewrites = [
-        Rewrite(path, workspace.source(path, source.path).text, source.text)
-        for path, source in sorted(verified.texts.items())
-    ]
-    try:
-        write_all(rewrites)
-    except Unwritable as error:
-        raise Stop(str(error)) from error
 
 
 def summary(planned: Planned, verified: Verified, diff: bool) -> int:

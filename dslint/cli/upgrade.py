@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dslint.cli.exits import Stop
+from dslint.cli.rewriting import replace, show
 
 if TYPE_CHECKING:
     from dslint.cli.check import Job
@@ -65,7 +66,7 @@ def command(
     from dslint.launches.discover import NoSuchPath
     from dslint.migrating.releases import compare
     from dslint.rules.book import BrokenRule
-    from dslint.settings import SettingsError, load, merge, selected
+    from dslint.settings import SettingsError, load, merge
 
     target = known(to)
     options["deepspeed_version"] = None if start is None else known(start).name
@@ -73,8 +74,7 @@ def command(
     try:
         settings = merge(load(os.getcwd(), settings_file, isolated), options)
         all_rules = rules_for(settings)
-        rules = tuple(rule for rule in all_rules if selected(rule.code, rule.name, settings))
-        context = context_of(settings, rules)
+        context = context_of(settings, all_rules)
         if "-" in paths:
             raise NoSuchPath("dslint upgrade looks at files and what pins their release; - can't be given")
         files, workspace = gather(paths or (".",), "", settings)
@@ -88,9 +88,9 @@ def command(
     if fix or diff:
         mended = mend_new(found, job, workspace)
         if diff:
-            show(mended, workspace)
+            show(mended.texts, workspace)
         else:
-            write(mended, workspace)
+            replace(mended.texts, workspace)
             found = compare(before, mended.outcome, target)._replace(
                 defaults=found.defaults, gone=found.gone, ignored=found.ignored
             )
@@ -124,27 +124,6 @@ def mend_new(found: Upgrade, job: Job, workspace: Workspace) -> Mended:
 
     new = {key(finding) for finding in found.new}
     return mend(workspace, job.lint, lambda finding: key(finding) in new and job.may_mend(finding))
-
-
-def show(mended: Mended, workspace: Workspace) -> None:
-    from dslint.fixing.apply import diff
-
-    for path, source in sorted(mended.texts.items()):
-        click.echo(diff(source.path, workspace.source(path, source.path).text, source.text), nl=False)
-
-
-def write(mended: Mended, workspace: Workspace) -> None:
-    from dslint.fixing.together import Rewrite, write_all
-    from dslint.fixing.writing import Unwritable
-
-    rewrites = [
-        Rewrite(path, workspace.source(path, source.path).text, source.text)
-        for path, source in sorted(mended.texts.items())
-    ]
-    try:
-        write_all(rewrites)
-    except Unwritable as error:
-        raise Stop(str(error)) from error
 
 
 # --- reports

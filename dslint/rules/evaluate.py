@@ -26,10 +26,11 @@ class Evaluator:
     their release, framework, hardware and world size; what these decide is decided once.
     """
 
-    __slots__ = ("_always", "_by_key", "_chosen", "_prepared", "rules")
+    __slots__ = ("_always", "_by_key", "_chosen", "_ignored", "_prepared", "rules")
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[Rule], ignored: Sequence[Rule] = ()) -> None:
         self.rules = rules
+        self._ignored = [rule for rule in ignored if not rule.generic]
         self._always: list[int] = []
         self._by_key: dict[str, list[int]] = {}
         self._prepared: dict[Shared, dict[int, tuple[Prepared, ...]]] = {}
@@ -39,7 +40,7 @@ class Evaluator:
                 (self._by_key.setdefault(needs[0], []) if needs else self._always).append(number)
 
     def findings(self, launch: Launch) -> list[Finding]:
-        """Every rule that this launch meets, generic ones only where no sharper one speaks."""
+        """Every rule that this launch meets, generic ones only where no sharper one speaks or would, were it not ignored."""
         sharp: list[Finding] = []
         generic: list[Finding] = []
         violated = None
@@ -51,7 +52,11 @@ class Evaluator:
             found = meet(rule, cases, launch)
             if found:
                 (generic if rule.generic else sharp).extend(found)
-        return sharp + [finding for finding in generic if not told(finding, sharp)]
+        generic = [finding for finding in generic if not told(finding, sharp)]
+        if generic and self._ignored:
+            unsaid = Evaluator(self._ignored).findings(launch)
+            generic = [finding for finding in generic if not told(finding, unsaid)]
+        return sharp + generic
 
     def chosen(self, launch: Launch) -> list[Chosen]:
         """The rules that a launch's keys may concern; those of one repository's configs are often the same."""

@@ -20,7 +20,7 @@ from dslint.server.buffers import Buffer
 from dslint.server.index import Index, limit_of
 from dslint.server.options import Options
 from dslint.server.related import related
-from dslint.settings import Settings, SettingsError, load, merge, selected
+from dslint.settings import Settings, SettingsError, load, merge
 from dslint.workspace import Workspace
 
 # Where no more than so many files matter, and so many characters, all of them are judged together, as `dslint .` does.
@@ -204,8 +204,7 @@ class Judge:
 
 def set_up(settings: Settings) -> Setup:
     all_rules = rules_for(settings)
-    rules = tuple(rule for rule in all_rules if selected(rule.code, rule.name, settings))
-    return Setup(settings, Job(settings, context_of(settings, rules), (), all_rules))
+    return Setup(settings, Job(settings, context_of(settings, all_rules), (), all_rules))
 
 
 def opened(buffers: list[Buffer], chosen: Patterns) -> tuple[dict[str, Source], dict[str, File]]:

@@ -52,6 +52,38 @@ def names(folder, *arguments):
     return {name for _, name in found(folder, *arguments)}
 
 
+FRACTIONAL = (
+    '{"train_batch_size": 8, "gradient_clipping": 1.0, "fp16": {"enabled": true, "min_loss_scale": 0.5}}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "expected"),
+    [
+        ("", [], {"min-loss-scale-fractional"}),
+        ("", ["--ignore", "DS204"], set()),
+        ("", ["--ignore", "min-loss-scale-fractional"], set()),
+        ("", ["--ignore", "DS2"], set()),
+        ('ignore = ["DS204"]', [], set()),
+        ('ignore = ["DS204"]', ["--extend-select", "DS204"], {"min-loss-scale-fractional"}),
+        ('ignore = ["DS204"]', ["--select", "DS111"], {"wrong-type-refused"}),
+        ("", ["--select", "DS111"], {"wrong-type-refused"}),
+        ("", ["--select", "DS111", "--ignore", "DS204"], set()),
+        ('ignore = ["ALL"]\nextend-select = ["DS111"]', [], {"wrong-type-refused"}),
+        ('[per-file-ignores]\n"*.json" = ["DS204"]', [], set()),
+    ],
+)
+def test_a_generic_rule_says_nothing_in_place_of_an_ignored_one(setting, settings, options, expected):
+    folder = setting(settings, {"ds_config.json": FRACTIONAL})
+    assert names(folder, "--deepspeed-version", "0.19.8", *options) == expected
+
+
+def test_a_generic_rule_speaks_elsewhere_when_another_is_ignored(setting):
+    text = FRACTIONAL.replace("true", 'true, "loss_scale_window": "many"')
+    folder = setting('ignore = ["DS204"]', {"ds_config.json": text})
+    assert names(folder, "--deepspeed-version", "0.19.8") == {"wrong-type-refused"}
+
+
 def test_select_ignore_and_extend_select(setting):
     files = {"ds_config.json": BOTH.replace('"train', '"steps_per_prnt": 1,\n  "train')}
     assert names(setting('select = ["DS201"]', files)) == {"fp16-and-bf16"}
