@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from dslint.cli.check import Job, Result
-from dslint.cli.exits import Stop
-from dslint.fixing.apply import diff as diff_of
+from dslint.cli.rewriting import exact, replace, show
 from dslint.fixing.mend import Mended, mend
-from dslint.fixing.together import Rewrite, write_all
-from dslint.fixing.writing import Unwritable
 from dslint.workspace import Workspace
 
 
@@ -38,11 +33,11 @@ def mend_files(
 
         mended = ignored(job, workspace, reason)
     if not write:
-        show(mended, workspace)
+        show(mended.texts, workspace)
     elif stdin:
         exact(next(iter(mended.outcome.sources.values())).text)
     else:
-        replace(mended, workspace)
+        replace(mended.texts, workspace)
     for refused in mended.refused:
         place = refused.finding.place
         row = place.source.position(place.start).row
@@ -65,26 +60,3 @@ def tell_ignored(mended: Mended, reason: str | None) -> None:
     files = counted(len(mended.texts), "file")
     todo = f'; write the reason in the place of "{PLACEHOLDER}"' if reason is None and mended.applied else ""
     click.echo(f"dslint: ignored {counted(len(mended.applied), 'finding')} in {files}{todo}", err=True)
-
-
-def show(mended: Mended, workspace: Workspace) -> None:
-    for path, source in sorted(mended.texts.items()):
-        before = workspace.source(path, source.path)
-        exact(diff_of(source.path, before.text, source.text))
-
-
-def replace(mended: Mended, workspace: Workspace) -> None:
-    rewrites = [
-        Rewrite(path, workspace.source(path, source.path).text, source.text)
-        for path, source in sorted(mended.texts.items())
-    ]
-    try:
-        write_all(rewrites)
-    except Unwritable as error:
-        raise Stop(str(error)) from error
-
-
-def exact(text: str) -> None:
-    """Text of a file → standard output, byte for byte whatever its encoding: it becomes a file or a patch."""
-    terminal = sys.stdout is not None and sys.stdout.isatty()
-    click.echo(text if terminal else text.encode("utf-8", "surrogateescape"), nl=False)
