@@ -95,6 +95,12 @@ class Launch:
         # What several checks work out from the same launch, kept so that it is worked out once.
         self.memo: dict[str, Any] = {}
 
+    @property
+    def is_tuned(self) -> bool:
+        """Is the config what the tuner of `deepspeed --autotuning` starts from, and that of no run?"""
+        command = self.command
+        return command is not None and any("autotuning" in launcher.options for launcher in command.launchers)
+
     def facts(self) -> dict[str, Any]:
         """What it was made of, by name."""
         return {name: getattr(self, name) for name in Launch.__slots__ if name != "memo"}

@@ -200,9 +200,14 @@ def place_in(document: Document, pointer: str) -> Place:
 
 def zero_missing(launch: Launch) -> Iterator[Match]:
     """`DeepSpeedPlugin` wants the ZeRO block in every config that it is given, by Accelerate's file or the
-    Trainer.
+    Trainer. The tuner gives it others, which have the block.
     """
-    if launch.config.derived or launch.config.root.kind != "object" or not is_given_to_plugin(launch):
+    if (
+        launch.is_tuned
+        or launch.config.derived
+        or launch.config.root.kind != "object"
+        or not is_given_to_plugin(launch)
+    ):
         return
     if launch.config.root.get("zero_optimization") is None:
         given = launch.origins.get("config")

@@ -57,7 +57,9 @@ def violations(launch: Launch) -> Sequence[Violation]:
         root = launch.config.root
         found = walk(schema_for(launch.release), root, filled)
         known = launch.memo["violations"] = [
-            one for one in found if not (is_passed_over(root, one) or asks_for_nothing(one))
+            one
+            for one in found
+            if not (is_passed_over(root, one) or asks_for_nothing(one) or is_tried(one, launch))
         ]
     return known
 
@@ -66,6 +68,14 @@ def asks_for_nothing(violation: Violation) -> bool:
     """Is it a key that the release passes over, whose value asks for nothing that could be missed?"""
     passed_over = violation.kind in ("removed-key", "future-key", "ignored-key") and not violation.refused
     return passed_over and is_off(violation.node)
+
+
+def is_tried(violation: Violation, launch: Launch) -> bool:
+    """Is it a list of values, or a word for all stages, that the tuner tries one by one?"""
+    if not launch.is_tuned or violation.kind not in ("wrong-type", "not-allowed"):
+        return False
+    node = violation.node
+    return node.kind == "array" or (violation.pointer == "/zero_optimization/stage" and node.value == "all")
 
 
 def is_passed_over(root: Node, violation: Violation) -> bool:
