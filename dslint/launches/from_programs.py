@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dslint.documents.python import Loaded, Program
 from dslint.documents.tree import Document, Place
-from dslint.launches.programs import ConfigUse, blurred, config_uses, copied, put, written_configs
+from dslint.launches.programs import ConfigUse, as_loaded, config_uses, written_configs
 from dslint.launches.reading import Reading
 from dslint.launches.resolve import find_file
 
@@ -27,18 +27,6 @@ def config_of(use: ConfigUse, program: Program, reading: Reading) -> tuple[str |
         document = None if path is None else reading.config(path)
         return None if document is None else (path, as_loaded(document, use.config))
     return None
-
-
-def as_loaded(document: Document, loaded: Loaded) -> Document:
-    """A file's config as the program has it: what the program changes after loading it is not known."""
-    if not loaded.overrides and not loaded.blurred:
-        return document
-    root = copied(document.root)
-    if loaded.blurred:
-        root = root.but(open=True, members=[blurred(member) for member in root.members])
-    for override in loaded.overrides:
-        put(root, override.path, None, remove=False)
-    return document._replace(root=root.but(open=True))
 
 
 def written(program: Program) -> Iterator[tuple[str, Document]]:

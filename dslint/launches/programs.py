@@ -17,7 +17,7 @@ from dslint.documents.tree import UNKNOWN, Document, Member, Node, Place, Source
 from dslint.launches.launch import Argument, Framework
 from dslint.launches.programs_accelerate import plugin_config
 from dslint.launches.programs_lightning import lightning_config, lightning_world_size
-from dslint.launches.recognise import is_config, is_telling
+from dslint.launches.recognise import is_config
 from dslint.launches.trainer import trl_defaults
 
 FAMILY: Final = "transformers.TrainingArguments"
@@ -316,35 +316,16 @@ def written_configs(program: Program) -> list[tuple[str, Document]]:
     ]
 
 
-def loose_configs(program: Program) -> list[tuple[str, Document]]:
-    """Dicts that are surely DeepSpeed configs, by name, of which this program makes no use: others import them.
-
-    Whoever does may add to them, so they are open.
-    """
-    taken = {config.document.root.start for config in program.configs if config.document is not None}
-    return [
-        (name, document._replace(root=document.root.but(open=True)))
-        for name, document in program.definitions.items()
-        if document.root.start not in taken
-        and is_config(document)
-        and any(is_telling(member.key, member.node) for member in document.root.members)
-    ]
-
-
-def overlaid(document: Document, loaded: Loaded) -> Document:
-    """A config file as the program that loads it has it after its own changes.
-
-    Where the program changes nothing the document itself; else a derived one, in which a changed node has the
-    place that it has in the file (a new one that of the whole).
-    """
+def as_loaded(document: Document, loaded: Loaded) -> Document:
+    """A config file as the program has it that loads it: what it changes then is not known."""
     if not loaded.overrides and not loaded.blurred:
         return document
     root = copied(document.root)
     if loaded.blurred:
         root = root.but(open=True, members=[blurred(member) for member in root.members])
     for override in loaded.overrides:
-        put(root, override.path, override.node if override.certain else None, remove=override.node is None)
-    return document._replace(root=root, derived=True)
+        blur_at(root, override.path)
+    return document._replace(root=root.but(open=True))
 
 
 def copied(node: Node) -> Node:
@@ -355,42 +336,22 @@ def copied(node: Node) -> Node:
 
 
 def blurred(member: Member) -> Member:
-    return member._replace(node=unknown_like(member.node))
+    return member._replace(node=Node("unknown", member.node.start, member.node.end, UNKNOWN))
 
 
-def unknown_like(node: Node) -> Node:
-    return Node("unknown", node.start, node.end, UNKNOWN)
-
-
-def put(root: Node, path: tuple[str, ...], node: Node | None, remove: bool) -> None:
-    """Sets, removes or (where the new value is unknown) blurs what stands at a path."""
+def blur_at(root: Node, path: tuple[str, ...]) -> None:
+    """Makes unknown what stands at a path."""
     place = root
     for key in path[:-1]:
         found = place.get(key)
         if found is None or found.kind != "object":
             return
         place = found
-    key = path[-1]
-    old = place.member(key)
-    place.members = [member for member in place.members if member.key != key]
-    if remove:
-        return
-    member = old or Member(key, root.start, root.end, Node("null", root.start, root.end))
-    new = unknown_like(member.node) if node is None else placed(node, member.node)
-    place.members.append(member._replace(node=new))
-
-
-def placed(node: Node, at: Node) -> Node:
-    """A tree with all its nodes at one place."""
-    return Node(
-        node.kind,
-        at.start,
-        at.end,
-        node.value,
-        [Member(member.key, at.start, at.end, placed(member.node, at)) for member in node.members],
-        [placed(item, at) for item in node.items],
-        open=node.open,
+    member = place.member(path[-1]) or Member(
+        path[-1], root.start, root.end, Node("null", root.start, root.end)
     )
+    place.members = [each for each in place.members if each.key != path[-1]]
+    place.members.append(blurred(member))
 
 
 # Small things.

@@ -16,10 +16,9 @@ from dslint.documents.json import parse
 from dslint.documents.python import Loaded, read_program
 from dslint.documents.tree import UNKNOWN, Document, Node, Source, walk
 from dslint.launches.programs import (
+    as_loaded,
     config_uses,
     initializations,
-    loose_configs,
-    overlaid,
     parsed_arguments,
     plugins,
     strategies,
@@ -511,28 +510,6 @@ def test_a_file_that_the_program_writes_is_what_it_takes():
     assert use.config is document
 
 
-def test_a_config_that_other_programs_import_is_told_and_may_grow():
-    found = loose_configs(
-        program_of(
-            """
-            import deepspeed
-            def get_train_ds_config(offload, stage=2):
-                return {
-                    "train_batch_size": 32,
-                    "zero_optimization": {"stage": stage},
-                    "fp16": {"enabled": True},
-                }
-            PLAIN = {"optimizer": "adam", "scheduler": None, "train_batch_size": 8}
-            USED = {"zero_optimization": {}}
-            deepspeed.initialize(config=USED)
-            """
-        )
-    )
-    assert [name for name, _ in found] == ["get_train_ds_config"]
-    assert found[0][1].root.open
-    assert found[0][1].root.plain()["fp16"] == {"enabled": True}
-
-
 def test_a_file_is_seen_as_the_program_changes_it():
     (use,) = initializations(
         program_of(
@@ -552,11 +529,12 @@ def test_a_file_is_seen_as_the_program_changes_it():
             '{"train_batch_size": 8, "amp": {}, "bf16": {"enabled": false}, "zero_optimization": {}}',
         )
     )
-    seen = overlaid(file, use.config)
-    assert seen.derived
+    seen = as_loaded(file, use.config)
+    assert seen.root.open
     assert seen.root.plain() == {
         "train_batch_size": UNKNOWN,
-        "bf16": {"enabled": True},
+        "amp": UNKNOWN,
+        "bf16": {"enabled": UNKNOWN},
         "zero_optimization": {},
     }
     assert file.root.plain()["train_batch_size"] == 8
@@ -564,7 +542,7 @@ def test_a_file_is_seen_as_the_program_changes_it():
 
 def test_a_file_that_the_program_leaves_alone_is_itself():
     file = parse(Source("ds.json", "{}"))
-    assert overlaid(file, Loaded("ds.json", 0, 1)) is file
+    assert as_loaded(file, Loaded("ds.json", 0, 1)) is file
 
 
 def test_derived_configs_stand_within_the_program():
