@@ -90,7 +90,7 @@ def text(value: object) -> str:
 
 def texts(value: object) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(item, str) and item.strip() for item in value):
-        return tuple(value)
+        return tuple(dict.fromkeys(value))
     raise FormError("a list of texts")
 
 
@@ -214,10 +214,25 @@ def project_table(path: str, whole: Mapping[str, Any]) -> Mapping[str, Any] | No
     return table
 
 
+# Bytes of a settings file; pyproject.toml of large projects has some tens of thousands.
+LARGEST: Final = 200_000
+# A dotted key of so many parts that the TOML parser would take quadratic time for them.
+ENDLESS_KEY: Final = rb"(?:[\w-]+[ \t]*\.[ \t]*){100}"
+
+
 def content(path: str) -> bytes:
     try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise SettingsError(
+                f"{path}: the settings file is no regular file; name another or use --isolated"
+            )
         with open(path, "rb") as file:
-            return file.read()
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise SettingsError(
+                f"{path}: the settings file is larger than {LARGEST:,} bytes, which no settings are"
+            )
+        return data
     except OSError as error:
         reason = error.strerror or "it cannot be read"
         raise SettingsError(
@@ -242,13 +257,18 @@ def toml_parser() -> Any:
 def parsed(path: str) -> dict[str, Any]:
     toml = toml_parser()
     try:
-        return cast("dict[str, Any]", toml.loads(content(path).decode("utf-8-sig")))
+        data = content(path)
+        if re.search(ENDLESS_KEY, data):
+            raise RecursionError
+        return cast("dict[str, Any]", toml.loads(data.decode("utf-8-sig")))
     except UnicodeDecodeError:
         raise SettingsError(f"{called(path)}: the settings file is not UTF-8; save it as UTF-8") from None
     except toml.TOMLDecodeError as error:
         raise SettingsError(f"{called(path)}: this is no valid TOML: {error}") from None
     except RecursionError:
         raise SettingsError(f"{called(path)}: this is no valid TOML: it is nested too deeply") from None
+    except ValueError:
+        raise SettingsError(f"{called(path)}: this is no valid TOML: a number in it is too long") from None
 
 
 def read(table: Mapping[str, object], path: str) -> Settings:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dslint.cli.exits import Stop
+from dslint.cli.exits import Stop, tell
 from dslint.documents.tree import Source
 from dslint.launches.discover import File, NoSuchPath, discover, kind_of
 from dslint.linting import Context, Outcome, lint, merged
@@ -171,7 +171,9 @@ def command(
             return show(settings)
         files, workspace = gather(paths or (".",), stdin_filename, settings)
         if show_files:
-            return click.echo("".join(f"{file.shown}\n" for file in files), nl=False)
+            from dslint.reports.visible import visible
+
+            return click.echo("".join(f"{visible(file.shown)}\n" for file in files), nl=False)
         context = context_of(settings, all_rules)
     except (SettingsError, NoSuchPath, book.BrokenRule) as error:
         raise Stop(str(error)) from error
@@ -508,7 +510,7 @@ def texts_of(rules: Sequence[book.Rule]) -> dict[str, RuleText]:
 
 def status_of(job: Job, outcome: Outcome) -> int:
     for failure in outcome.failures:
-        click.echo(f"dslint: {failure}", err=True)
+        tell(failure)
     if outcome.failures:
         return 2
     if job.settings.fail_on == "never":

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
+
+LONGEST: Final = 2_000
+"""Characters of a line: what a file holds may be quoted in it, and a file may hold anything."""
 
 
 class Stop(click.ClickException):
@@ -11,4 +16,13 @@ class Stop(click.ClickException):
     exit_code = 2
 
     def show(self, file: object = None) -> None:
-        click.echo(f"dslint: {' '.join(self.message.split())}", err=True)
+        tell(self.message)
+
+
+def tell(message: str) -> None:
+    """Say something on standard error, on one line, with nothing in it that a terminal would obey."""
+    # Imported here: most runs have nothing to say here.
+    from dslint.reports.visible import one_line
+
+    line = one_line(message)
+    click.echo(f"dslint: {line if len(line) <= LONGEST else line[:LONGEST] + '…'}", err=True)

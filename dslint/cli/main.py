@@ -115,10 +115,11 @@ def main() -> None:
         if os.environ.get("DSLINT_DEBUG"):
             raise
         kind = type(error).__name__
-        click.echo(
-            f"dslint: internal error, {kind}: {' '.join(str(error).split())[:300]}; this is a bug in dslint: "
-            "please report it with the file, and set DSLINT_DEBUG=1 for the traceback",
-            err=True,
+        from dslint.cli.exits import tell
+
+        tell(
+            f"internal error, {kind}: {' '.join(str(error).split())[:300]}; this is a bug in dslint: "
+            "please report it with the file, and set DSLINT_DEBUG=1 for the traceback"
         )
         sys.exit(2)
     if sys.gettrace() is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dslint.cli.check import Job, Result
+from dslint.cli.exits import tell
 from dslint.cli.rewriting import exact, replace, show
 from dslint.fixing.mend import Mended, mend
 from dslint.workspace import Workspace
@@ -42,10 +43,8 @@ def mend_files(
         place = refused.finding.place
         row = place.source.position(place.start).row
         what = "fix" if fix else "ignore"
-        click.echo(
-            f"dslint: {place.source.path}:{row}: the {what} for {refused.finding.name} was left out: {refused.reason}",
-            err=True,
-        )
+        where = f"{place.source.path}:{row}"
+        tell(f"{where}: the {what} for {refused.finding.name} was left out: {refused.reason}")
     if not write:
         return Result(job.lint(workspace))
     if not fix and not quiet:

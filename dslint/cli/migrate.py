@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from dslint.cli.exits import Stop
+from dslint.cli.exits import Stop, tell
 from dslint.cli.rewriting import replace, show
 from dslint.migrating.formats import Format
 
@@ -95,12 +95,14 @@ def nothing_to_do(planned: Planned, found: bool) -> int:
 
 def summary(planned: Planned, verified: Verified, diff: bool) -> int:
     """What changed, file by file, and what is left; the exit status. On standard error where a diff is shown."""
+    from dslint.reports.visible import one_line
+
     texts = {path: list(told) for path, told in planned.moves.texts.items()}
     for finding in verified.mended:
         message = finding.fix.message if finding.fix is not None else ""
         texts.setdefault(finding.place.source.path, []).append(message or finding.name)
     for path, told in sorted(texts.items()):
-        click.echo(f"{path}: {'; '.join(unique(told))}", err=diff)
+        click.echo(one_line(f"{path}: {'; '.join(unique(told))}"), err=diff)
     name_left(planned, verified)
     count, to = len(verified.texts), planned.moves.to
     files = "1 file" if count == 1 else f"{count} files"
@@ -112,10 +114,9 @@ def name_left(planned: Planned, verified: Verified | None = None) -> None:
     from dslint.migrating.moves import row_of
 
     for left in planned.moves.left:
-        click.echo(f"dslint: {row_of(left.place)}: left for you: {left.reason}", err=True)
+        tell(f"{row_of(left.place)}: left for you: {left.reason}")
     for finding in verified.standing if verified is not None else ():
-        where = row_of(finding.place)
-        click.echo(f"dslint: {where}: left for you: {finding.name}: {finding.message}", err=True)
+        tell(f"{row_of(finding.place)}: left for you: {finding.name}: {finding.message}")
 
 
 def unique(texts: Sequence[str]) -> list[str]:

@@ -47,7 +47,15 @@ class Recogniser:
                     self._by_word.setdefault(word, []).append((message, pattern))
                 if not pattern.words:
                     self._always.append((message, pattern))
-        self._all = [(m, p) for m in catalogue.messages for p in m.patterns]
+        # What may be cut off, in the catalogue's order, by its first characters.
+        self._starts: dict[str, list[tuple[int, Message, str]]] = {}
+        patterns = [(m, p) for m in catalogue.messages for p in m.patterns if not m.near and not m.needs]
+        for order, (message, pattern) in enumerate(patterns):
+            if len(pattern.literal) > CUT_LEAST:
+                self._starts.setdefault(pattern.literal[:CUT_LEAST], []).append(
+                    (order, message, pattern.literal)
+                )
+        self._longest = max((len(pattern.literal) for _, pattern in patterns), default=0)
 
     def on_line(self, line: str, around: Around) -> Recognised | None:
         """The message that stands on the line as it is; of several the one with most fixed text."""
@@ -83,12 +91,12 @@ class Recogniser:
         text = line.rstrip(" .…")
         if len(text) < CUT_LEAST:
             return None
-        for message, pattern in self._all:
-            literal = pattern.literal
-            start = text.rfind(literal[:CUT_LEAST]) if len(literal) > CUT_LEAST else -1
-            if start >= 0 and literal.startswith(text[start:]) and not message.near and not message.needs:
-                return Recognised(message, {})
-        return None
+        found: list[tuple[int, Message]] = []
+        for start in range(max(0, len(text) - self._longest), len(text) - CUT_LEAST + 1):
+            for order, message, literal in self._starts.get(text[start : start + CUT_LEAST], ()):
+                if literal.startswith(text[start:]):
+                    found.append((order, message))
+        return Recognised(min(found, key=lambda pair: pair[0])[1], {}) if found else None
 
     def _worth_trying(self, text: str) -> list[tuple[Message, Pattern]]:
         found = list(self._always)

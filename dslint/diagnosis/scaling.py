@@ -63,20 +63,20 @@ class LossScale:
             overflow = False
         if overflow:
             self.overflows += 1
-            self._down(stretch, match, before, after)
+            self._down(stretch, match, before, after, line)
         elif self.points and before > self.points[-1].scale:
             self._fall = None
         elif self.points and before < self.points[-1].scale:
             # Megatron prints no overflow; a smaller scale than the last tells of one.
             self.overflows += 1
-            self._down(stretch, match, self.points[-1].scale, before)
+            self._down(stretch, match, self.points[-1].scale, before, line)
         self._keep(Point(line, self._events, after))
         self._events += 1
 
-    def _down(self, stretch: Stretch, match: re.Match[bytes], before: float, after: float) -> None:
+    def _down(self, stretch: Stretch, match: re.Match[bytes], before: float, after: float, line: int) -> None:
         fall = self._fall
         if fall is None or before > fall.lowest:
-            evidence = evidence_at(stretch, match.start())
+            evidence = evidence_at(stretch, match.start(), line)
             fall = self._fall = Fall(before, before, evidence, step_near(stretch, match.start()))
         fall.overflows += 1
         fall.lowest = min(fall.lowest, after)

@@ -25,6 +25,7 @@ LOOK_BEHIND: Final = 1 << 14
 LONGEST_UNBROKEN: Final = 1 << 22
 SHAPES: Final = 1 << 14
 OFTEN: Final = 200
+VAIN: Final = 300  # looks at lines of one shape, each among other lines, behind which the shape means nothing
 _DIGITS: Final = b"0123456789"
 _NEWLINE: Final = 10
 
@@ -43,6 +44,7 @@ class Scanner:
         self._buffer = b""
         self._done = 0
         self._shapes: dict[int, str | None] = {}
+        self._vain: dict[int, int] = {}
         self._spoken_for: set[int] = set()
 
     def feed(self, block: bytes) -> None:
@@ -106,15 +108,18 @@ class Scanner:
     def _look(self, raw: bytes, start: int, stop: int, number: int, shape: int) -> None:
         line = split_prefix(clean(raw))
         around = Around(self._buffer, start, stop, line)
-        if TRACEBACK in line.text:
+        if TRACEBACK in line.text and not self.first_errors.is_full:
             self.first_errors.begins(number, line, around.after)
         name = self._recognise(line, around, number)
         if len(self._shapes) >= SHAPES:
             self._shapes.clear()
+            self._vain.clear()
         if name is not None:
             self._shapes[shape] = name
-        elif not self._may_mean_more(line.text):
+        elif not self._may_mean_more(line.text) or self._vain.get(shape, 0) >= VAIN:
             self._shapes[shape] = None
+        else:
+            self._vain[shape] = self._vain.get(shape, 0) + 1
 
     def _may_mean_more(self, text: str) -> bool:
         """Whether a line that was no message now may be one with other lines around it."""

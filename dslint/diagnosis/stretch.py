@@ -33,9 +33,10 @@ def line_around(buffer: bytes, at: int, begin: int, end: int) -> tuple[int, int]
     return start, stop if bar < 0 else bar
 
 
-def evidence_at(stretch: Stretch, at: int) -> Evidence:
-    """The line of a place as evidence."""
+def evidence_at(stretch: Stretch, at: int, number: int | None = None) -> Evidence:
+    """The line of a place as evidence; `number` spares counting it."""
     start, stop = line_around(stretch.buffer, at, stretch.start, stretch.end)
-    number = stretch.line + stretch.buffer.count(b"\n", stretch.start, at)
+    if number is None:
+        number = stretch.line + stretch.buffer.count(b"\n", stretch.start, at)
     line = split_prefix(clean(stretch.buffer[start : min(stop, start + SHOWN)]))
     return Evidence(number, line.rank, line.text.strip(), None)

@@ -34,11 +34,13 @@ class FirstErrors:
     def __init__(self) -> None:
         self.errors: list[FirstError] = []
 
+    @property
+    def is_full(self) -> bool:
+        return len(self.errors) >= KEPT
+
     def begins(self, number: int, line: Line, after: Sequence[Neighbour]) -> None:
         """Note the traceback that begins on a line, unless it goes on an earlier one (a chain of exceptions)."""
-        if len(self.errors) >= KEPT or any(
-            e.begins <= number <= e.line and e.rank == line.rank for e in self.errors
-        ):
+        if self.is_full or any(e.begins <= number <= e.line and e.rank == line.rank for e in self.errors):
             return
         end = end_of_traceback(after)
         if end is not None:
