@@ -36,8 +36,8 @@ START = """
 """
 
 
-def told(program, tmp_path):
-    """Run a program after START; what it told."""
+def told(program, tmp_path, ranks=1):
+    """Run a program after START; what it told, or what each of several ranks told, in their order."""
     (tmp_path / "program.py").write_text(textwrap.dedent(START) + textwrap.dedent(program))
     environment = {
         **os.environ,
@@ -51,8 +51,11 @@ def told(program, tmp_path):
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": "0",
     }
+    command = [sys.executable]
+    if ranks > 1:
+        command += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
     done = subprocess.run(
-        [sys.executable, "program.py"],
+        [*command, "program.py"],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -61,7 +64,9 @@ def told(program, tmp_path):
         timeout=300,
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("TOLD")]
-    assert lines, done.stdout[-1500:] + done.stderr[-3000:]
+    assert len(lines) >= ranks, done.stdout[-1500:] + done.stderr[-3000:]
+    if ranks > 1:
+        return sorted((json.loads(line[4:]) for line in lines), key=lambda found: found["rank"])
     return json.loads(lines[-1][4:])
 
 
@@ -151,6 +156,23 @@ def test_the_parameter_that_is_not_finite_is_named(stage, tmp_path):
         3,
         ["layers.1.down.weight"],
     )
+
+
+def test_ranks_stop_together_though_one_alone_has_a_bad_loss(tmp_path):
+    config = {"train_batch_size": 8, "bf16": {"enabled": True}, "zero_optimization": {"stage": 3}}
+    program = f"CONFIG = {config}{textwrap.dedent(ENGINE)}" + textwrap.dedent(
+        """
+        rank = torch.distributed.get_rank()
+        monitor = NumericalStability(stop_on=["loss-not-finite"]).watch(engine)
+        try:
+            train(9, lambda step: float("nan") if (rank, step) == (1, 3) else 1.0)
+        except UnstableTraining as error:
+            tell(monitor, rank=rank, stopped=int(engine.global_steps), saw=error.alarm.message)
+        """
+    )
+    first, second = told(program, tmp_path, ranks=2)
+    assert first["stopped"] == second["stopped"] == 4
+    assert (first["saw"], second["saw"]) == ("the loss of another rank is infinite or NaN", "the loss is nan")
 
 
 @pytest.mark.frameworks
