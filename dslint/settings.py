@@ -26,7 +26,7 @@ SEVERITIES: Final = ("error", "warning", "info")
 ALL: Final = "ALL"
 
 
-class SettingsError(Exception):
+class SettingsError(ValueError):
     """Settings that cannot be used: one sentence with the file, the row where it is known, and what to do."""
 
 
@@ -256,8 +256,8 @@ def toml_parser() -> Any:
 
 def parsed(path: str) -> dict[str, Any]:
     toml = toml_parser()
+    data = content(path)
     try:
-        data = content(path)
         if re.search(ENDLESS_KEY, data):
             raise RecursionError
         return cast("dict[str, Any]", toml.loads(data.decode("utf-8-sig")))

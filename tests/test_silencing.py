@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dslint.api import lint
+from dslint.api import everything as lint
 from dslint.documents import json as json_documents
 from dslint.documents import yaml as yaml_documents
 from dslint.documents.editing import edits as edits_for

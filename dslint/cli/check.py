@@ -288,10 +288,10 @@ class Job:
         self.context = context
         self.files = files
 
-    def lint(self, workspace: Workspace) -> Outcome:
-        """Every finding that the settings let through, with the severity that they give it."""
+    def lint(self, workspace: Workspace, bar: bool = True) -> Outcome:
+        """Every finding that the settings let through, with the severity that they give it; `bar` shows how far it is."""
         wanted = None if self.changes is None else self.changes.concern
-        with progress(len(self.files)) as advance:
+        with progress(len(self.files) if bar else 0) as advance:
             outcome = lint(self.files, self.context, workspace, advance, wanted)
         findings = [self.graded(finding) for finding in outcome.findings]
         return outcome._replace(findings=self.spoken(findings, outcome))

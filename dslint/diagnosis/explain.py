@@ -35,13 +35,13 @@ def explain(
 ) -> list[Explained]:
     """For each cause of a diagnosis, what the configs, scripts and folders at `paths` show of it.
 
-    `lint` is `dslint.api.lint` unless another is given; `given` is what the caller knows (deepspeed_version), and goes
+    `lint` is `dslint.api.everything` unless another is given; `given` is what the caller knows (deepspeed_version), and goes
     before what the log says. Raises what `lint` raises for a path that is not there or cannot be read.
     """
     if lint is None:
-        from dslint.api import lint as public_lint
+        from dslint.api import everything
 
-        lint = public_lint
+        lint = everything
     context = {**context_of(diagnosis), **{name: value for name, value in given.items() if value is not None}}
     findings = [finding for path in paths for finding in lint(path, **context)]
     documents = [document for path in paths for document in documents_at(path, diagnosis)]

@@ -58,13 +58,13 @@ def lint(trial: Trial, machine: Mapping[str, Any]) -> Sequence[Finding]:
 
 
 def linted(trial: Trial, machine: Mapping[str, Any], name: str) -> Sequence[Finding]:
-    from dslint.api import lint as lint_text
+    from dslint.api import everything
     from dslint.hardware.profiles import profile
 
     known = profile(machine["device_name"]) if machine.get("device") == "cuda" else None
     text = trial.text if trial.original is None else trial.original
     ran = int(machine.get("processes", trial.processes))
-    return lint_text(
+    return everything(
         text=text,
         filename=name,
         deepspeed_version=machine.get("deepspeed"),

@@ -5,7 +5,9 @@ import json
 import pytest
 from cli_runs import dslint, write
 
-from dslint.api import checked, context_of, gathered
+from dslint.api import checked, gathered
+from dslint.cli.check import context_of
+from dslint.rules import book
 from dslint.settings import Settings
 from dslint.silencing.judged import Judge
 
@@ -88,7 +90,8 @@ def test_with_every_fact_at_hand_most_rules_are_judged_and_looking_changes_nothi
     """Guards the tests above: a judge that never judges would pass most of them."""
     text = f'{{{BF16}, "zero_optimization": {{"stage": 2}}}}'
     files, workspace = gathered(None, text, "ds_config.json")
-    context = context_of("0.19.8", "deepspeed", "a100", 8, None, ())
+    facts = Settings(deepspeed_version="0.19.8", framework="deepspeed", hardware="a100", world_size=8)
+    context = context_of(facts, book.load())
     outcome = checked(files, context, workspace)
     (source,) = outcome.sources.values()
     judge = Judge(context.rules, outcome.launches, Settings())
