@@ -54,12 +54,16 @@ def mend(workspace: Workspace, lint: Lint, allowed: Callable[[Finding], bool]) -
     outcome = lint(workspace)
     applied: list[Finding] = []
     refused: dict[Key, Refused] = {}
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
         todo = [f for f in outcome.findings if f.fix is not None and allowed(f) and key(f) not in refused]
         if not todo:
             break
+        done = len(applied)
         for group in groups(todo):
             workspace, outcome = settle(group, workspace, outcome, lint, applied, refused)
+        if len(applied) > done and turn < ROUNDS - 1:
+            # What was refused may go now that the text is another one; a second run would try it, too.
+            refused.clear()
     texts = {path: s for path, s in workspace.overlay.items() if s is not start.overlay.get(path)}
     return Mended(texts, applied, list(refused.values()), outcome)
 
