@@ -117,6 +117,9 @@ def main() -> None:
         kind = type(error).__name__
         from dslint.cli.exits import tell
 
+        if isinstance(error, FileNotFoundError) and is_homeless():
+            tell("the working directory is not there any more; change into one that is")
+            sys.exit(2)
         tell(
             f"internal error, {kind}: {' '.join(str(error).split())[:300]}; this is a bug in dslint: "
             "please report it with the file, and set DSLINT_DEBUG=1 for the traceback"
@@ -126,6 +129,15 @@ def main() -> None:
         # What the run made needs no taking apart: that would be a tenth of a short run.
         os._exit(status if isinstance(status, int) else int(status is not None))
     sys.exit(status)  # type: ignore[arg-type]
+
+
+def is_homeless() -> bool:
+    """Was the working directory deleted or replaced since the shell went there?"""
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False
 
 
 def run(words: list[str]) -> object:

@@ -214,3 +214,15 @@ def test_wrong_usage_is_status_2(tmp_path, arguments):
     done = dslint(tmp_path, *arguments)
     assert done.returncode == 2
     assert "Error: " in done.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a folder that a process is in")
+@pytest.mark.parametrize("arguments", [".", "-", "upgrade --to 0.19.8", "migrate --to bf16"])
+def test_a_working_directory_that_is_gone_gets_one_line(tmp_path, arguments):
+    done = subprocess.run(
+        ["sh", "-c", f'mkdir gone && cd gone && rmdir ../gone && exec "$0" -m dslint.cli.main {arguments}', sys.executable],
+        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "dslint: the working directory is not there any more; change into one that is\n"
