@@ -170,13 +170,29 @@ def expert_parallel_refused(launch: Launch) -> Iterator[Match]:
     if block is None:
         return
     given = {key: value for key, value in block.plain().items() if key in known and value is not UNKNOWN}
-    for key, said in expert_faults(given, known):
+    for key, said in expert_faults(given, known, alone_size(launch)):
         yield Match(f"/expert_parallel/{key}", values={"said": said})
         return
 
 
-def expert_faults(given: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def alone_size(launch: Launch) -> int | None:
+    """How many GPUs experts are spread over, where nothing else cuts the model: all of them."""
+    folded = any(launch.config.root.get(key) is not None for key in ("tensor_parallel", "pipeline"))
+    return None if folded else launch.world_size
+
+
+def expert_faults(
+    given: Mapping[str, Any], known: Mapping[str, Any], world: int | None
+) -> Iterator[tuple[str, str]]:
     backend = given.get("comm_backend", "comm")
+    size, cut = given.get("autoep_size", 1), given.get("expert_tensor_parallel_size", 1)
+    if given.get("combine_impl") == "fused_weighted_sum":
+        if numbers(cut) and cut > 1:
+            yield "combine_impl", "combine_impl fused_weighted_sum needs an expert_tensor_parallel_size of 1"
+        if backend == "deepep" and numbers(size) and size > 1:
+            yield "combine_impl", "combine_impl fused_weighted_sum does not go with comm_backend deepep"
+    if world is not None and numbers(size, cut) and size * cut > 0 and world % (size * cut):
+        yield "autoep_size", f"{size} x {cut} GPUs for the experts do not divide {world} GPUs"
     if given.get("gate_up_impl") == "fused" and given.get("use_grouped_mm", True) is False:
         yield "gate_up_impl", "gate_up_impl fused needs use_grouped_mm"
     if given.get("row_weighting_impl") == "fused":
@@ -195,6 +211,9 @@ def expert_faults(given: Mapping[str, Any], known: Mapping[str, Any]) -> Iterato
     for key, value in (("num_limited_groups", limited), ("num_expert_groups", groups)):
         if numbers(value) and value < 1:
             yield key, f"{key} has to be at least 1"
+    scaling = given.get("routed_scaling_factor", "auto")
+    if scaling != "auto" and not isinstance(scaling, (int, float)):
+        yield "routed_scaling_factor", "routed_scaling_factor has to be a number or auto"
     if numbers(limited, groups) and limited > groups:
         yield "num_limited_groups", f"num_limited_groups is {limited} and num_expert_groups is {groups}"
 

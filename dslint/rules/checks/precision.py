@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Final
 
 from dslint.documents.tree import find
+from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.rules.conditions import as_number, is_auto, reach, truth
 from dslint.rules.match import Match
@@ -45,6 +47,20 @@ BF16_WITH_FP32_GRADIENTS_UNTIL: Final = (0, 18, 5)
 
 ALLOW_FP16: Final = "DS_ALLOW_DEPRECATED_FP16"
 ALLOWED_SINCE: Final = (0, 13, 2)
+
+
+def numbers_in_text(launch: Launch) -> Iterator[Match]:
+    """Text among the numbers of dynamic scaling, in releases that compute with it as it stands."""
+    for key in ("loss_scale_window", "hysteresis", "min_loss_scale"):
+        node = find(launch.config.root, f"/fp16/{key}")
+        if node is None or node.kind != "string" or is_auto(node):
+            continue
+        value = as_number(node.value)
+        fix = None
+        if value is not None and isfinite(value):
+            plain = int(value) if value == int(value) else value
+            fix = Fix("safe", f"take the quotes off: {plain:g}", (Change("set", f"/fp16/{key}", plain),))
+        yield Match(f"/fp16/{key}", values={"key": key}, fix=fix)
 
 
 def no_room(launch: Launch) -> Iterator[Match]:
