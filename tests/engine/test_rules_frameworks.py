@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,15 @@ def test_the_framework_stops_as_the_rule_says(name, number, record_property):
     assert record.ended == ("died" if claim.at == "steps" else "refused"), record.said
     assert claim.refuses in record.error.sentence
     record_property("proof", [name, "bad", record.release, True])
+
+
+def test_accelerate_stops_at_a_precision_beside_the_other_format(monkeypatch):
+    monkeypatch.setenv("DS_ACCELERATOR", "cpu")
+    from accelerate.utils import DeepSpeedPlugin
+
+    rule = RULES["accelerate-precision-at-odds"]
+    (claim,) = rule.claims
+    for example, asked in zip(rule.examples, ("bf16", "fp16"), strict=False):
+        plugin = DeepSpeedPlugin(hf_ds_config=json.loads(example.bad))
+        with pytest.raises(ValueError, match=claim.refuses):
+            plugin.set_mixed_precision(asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from dslint.documents.tree import Document, Place, find_member
+from dslint.documents.tree import Document, Place, find, find_member
 from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.releases.release import parse_version
@@ -225,9 +225,57 @@ def is_given_to_plugin(launch: Launch) -> bool:
     return launch.training is not None or bool(launch.arguments)
 
 
+def precision_at_odds(launch: Launch) -> Iterator[Match]:
+    """A precision that the command or the program asks Accelerate for, beside a config with the other format on."""
+    asked = precision_asked(launch)
+    if asked is None:
+        return
+    precision, place = asked
+    other = "bf16" if precision == "fp16" else "fp16"
+    pointer = f"/{other}/enabled"
+    node = find(launch.config.root, pointer)
+    if node is not None and str(node.value).lower() == "true":
+        related = (Related(place, f"{precision} is asked for here"),)
+        yield Match(pointer, values={"format": other, "precision": precision}, related=related)
+
+
+def precision_asked(launch: Launch) -> tuple[str, Place] | None:
+    """What the program's only Accelerator is asked for, by itself or by its launcher's flag; None where that is not known."""
+    command, program = launch.command, launch.program
+    if command is None or program is None or not takes_named_config(launch):
+        return None
+    calls = program.named("accelerate.Accelerator")
+    if len(calls) != 1 or not calls[0].complete or "deepspeed_plugin" in calls[0].arguments:
+        return None
+    given = calls[0].arguments.get("mixed_precision")
+    if given is not None and given.value is not None:
+        own = Place(program.source, given.start, given.end)
+        return (given.value, own) if given.value in HALVES else None
+    flags = [launcher.value("mixed_precision") for launcher in command.launchers]
+    words = [word for word in flags if word is not None and word.text in HALVES]
+    if len(words) != 1 or not isinstance(words[0].text, str):
+        return None
+    return words[0].text, Place(command.source, words[0].start, words[0].end)
+
+
+HALVES: Final = ("fp16", "bf16", "fp8")
+
+
+def takes_named_config(launch: Launch) -> bool:
+    """Does `accelerate launch` hand the program this config, which its file or a flag of it names?"""
+    if launch.config.derived or launch.command is None or launch.framework != "accelerate":
+        return False
+    accelerate: AccelerateConfig | None = launch.accelerate
+    if accelerate is not None:
+        return accelerate.uses_deepspeed is True and accelerate.config_file is not None
+    flags = [launcher.options for launcher in launch.command.launchers]
+    return any("use_deepspeed" in options and "deepspeed_config_file" in options for options in flags)
+
+
 ACCELERATE_CHECKS: Final[dict[str, Check]] = {
     "accelerate-beside-file": check_of("beside-file", mend=remove),
     "accelerate-beside-program": beside_program,
+    "accelerate-precision-at-odds": precision_at_odds,
     "accelerate-dropped-key": check_of("dropped-key", mend=rename_to_close("unsafe")),
     "accelerate-unknown-key": check_of("unknown-key", mend=rename_to_close("safe")),
     "accelerate-other-release": check_of("key-of-another-release"),
