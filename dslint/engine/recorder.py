@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,15 @@ class Events:
 class Steps:
     """Listens in on an engine, and tells each optimizer step as an event.
 
-    `done` turns true when the steps that were asked for are taken, or when half of the time limit is gone by `deadline`
-    (of time.monotonic()); the loop around the engine then stops.
+    `done` turns true when the steps that were asked for are taken, or when `is_late` says that the time for them is over; the
+    loop around the engine then stops.
     """
 
-    def __init__(self, events: Events, storm: Storm, wanted: int, deadline: float, model: Any) -> None:
+    def __init__(
+        self, events: Events, storm: Storm, wanted: int, is_late: Callable[[], bool], model: Any
+    ) -> None:
         self.number = 0
-        self._events, self._storm, self._wanted, self._deadline = events, storm, wanted, deadline
+        self._events, self._storm, self._wanted, self._is_late = events, storm, wanted, is_late
         self._probe = Probe(model)
         self._losses: list[Any] = []
         self._averaged = True
@@ -68,12 +71,8 @@ class Steps:
         return None if self._engine is None else gauges.loss_scale(self._engine)
 
     @property
-    def late(self) -> bool:
-        return time.monotonic() > self._deadline
-
-    @property
     def done(self) -> bool:
-        return self.number >= self._wanted or (self.number > 0 and self.late)
+        return self.number >= self._wanted or (self.number > 0 and self._is_late())
 
     def _backward(self, loss: Any, averaged: bool) -> Any:
         self._losses.append(loss.detach().float())

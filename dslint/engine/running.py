@@ -19,9 +19,12 @@ from typing import Any, Final, NamedTuple
 
 from dslint.engine.processes import MARK, end
 from dslint.engine.trial import Ended, EngineError, Record, Story, Trial, config_path, story
+from dslint.engine.waits import Clock
 
 SAID: Final = 20_000
 SCRIPT: Final = "rank.py"
+# Seconds between two looks at a trial, at least.
+PAUSE: Final = 0.2
 EXTRA: Final = "pip install 'deepspeed-lint[engine]'"
 NEEDED: Final = {
     "deepspeed": ("deepspeed", "torch"),
@@ -192,21 +195,25 @@ def watch(trial: Trial, folder: Path, launcher: Launcher, progress: Progress | N
 
 
 def wait(process: subprocess.Popen[bytes], trial: Trial, folder: Path, progress: Progress | None) -> bool:
-    last = time.monotonic() + trial.seconds
-    while time.monotonic() < last:
+    clock, pause = Clock(), PAUSE
+    while clock.spent < trial.seconds:
         try:
-            process.wait(timeout=0.2)
+            process.wait(timeout=pause)
         except subprocess.TimeoutExpired:
+            started = time.monotonic()
+            told = story(events_of(folder / "rank-0.jsonl"))
+            # A long run has many events; reading them must not take its processor.
+            pause = max(PAUSE, 20 * (time.monotonic() - started))
+            clock.tick(told.waits is not None)
             if progress is not None:
-                progress(*seen(folder))
+                progress(*doing(told))
         else:
             return False
     return True
 
 
-def seen(folder: Path) -> tuple[int, str]:
+def doing(told: Story) -> tuple[int, str]:
     """The steps so far, and what the run is about."""
-    told = story(events_of(folder / "rank-0.jsonl"))
     if told.steps:
         return len(told.steps), "training"
     if told.waits is not None:
@@ -214,8 +221,8 @@ def seen(folder: Path) -> tuple[int, str]:
         if told.waits["build"] is None:
             return 0, f"waiting until another process has compiled {name}"
         return 0, f"compiling {name}, which takes minutes the first time"
-    doing = {"start": "importing torch and deepspeed", "load": "loading the config"}
-    return 0, doing.get(told.reached, "initializing")
+    stages = {"start": "importing torch and deepspeed", "load": "loading the config"}
+    return 0, stages.get(told.reached, "initializing")
 
 
 def unlock(folder: Path, started: float) -> None:
@@ -237,7 +244,7 @@ def read(trial: Trial, folder: Path, late: bool) -> Record:
     first = ranks.get(folder / "rank-0.jsonl") or story(())
     error = next((told.error for told in ranks.values() if told.error is not None), None)
     trouble = next((told.trouble for told in ranks.values() if told.trouble is not None), None)
-    ended, error = outcome(trial, first, error, trouble, late, said, folder)
+    ended, error = outcome(trial, first, error, trouble, late, said)
     return Record(
         trial=trial._replace(parent=None),
         ended=ended,
@@ -258,7 +265,6 @@ def outcome(
     trouble: str | None,
     late: bool,
     said: str,
-    folder: Path,
 ) -> tuple[Ended, EngineError | None]:
     at, step = first.reached, len(first.steps) + 1 if first.reached == "step" else None
     if trouble is not None:
@@ -269,7 +275,7 @@ def outcome(
         return "accepted", None
     if late:
         return "late", EngineError(
-            at, "", f"the time limit of {trial.seconds:g} s was over while {seen(folder)[1]}", step=step
+            at, "", f"the time limit of {trial.seconds:g} s was over while {doing(first)[1]}", step=step
         )
     if not first.machine:
         return "not-run", EngineError("start", "", last_line(said))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +11,7 @@ from dslint.engine.ranks import processes, rank
 from dslint.engine.recorder import Events, Steps
 from dslint.engine.storm import Storm
 from dslint.engine.trial import Stage, Trial
+from dslint.engine.waits import Clock
 
 # Of the time limit, this part may pass in steps; the rest is for the end.
 SHARE: Final = 0.8
@@ -37,7 +37,14 @@ class Session:
     """
 
     def __init__(
-        self, trial: Trial, events: Events, config: Path, content: Any, storm: Storm, device: Device
+        self,
+        trial: Trial,
+        events: Events,
+        config: Path,
+        content: Any,
+        storm: Storm,
+        device: Device,
+        clock: Clock,
     ) -> None:
         self.trial = trial
         self.events = events
@@ -50,7 +57,7 @@ class Session:
         self.wanted = max(trial.steps, storm.steps) if trial.stress == "overflow" else trial.steps
         self.at: Stage = "start"
         self.steps: Steps | None = None
-        self._deadline = time.monotonic() + SHARE * trial.seconds
+        self._clock = clock
 
     def stage(self, stage: Stage) -> None:
         """The stage that begins; what is raised from now on is its error."""
@@ -63,9 +70,13 @@ class Session:
             self.events("facts", facts={"own_optimizer": True})
         return optimizer
 
+    def is_late(self) -> bool:
+        """Is the part of the time over that may pass in steps?"""
+        return self._clock.spent > SHARE * self.trial.seconds
+
     def steps_for(self, model: Any) -> Steps:
         """What listens to the steps. Before the engine is made: hooks must be on the parameters before ZeRO's are."""
-        self.steps = Steps(self.events, self.storm, self.wanted, self._deadline, model)
+        self.steps = Steps(self.events, self.storm, self.wanted, self.is_late, model)
         return self.steps
 
     def built(self, engine: Any) -> None:

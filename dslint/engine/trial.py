@@ -159,7 +159,7 @@ def step_of(event: Mapping[str, Any]) -> Step:
 class Story(NamedTuple):
     """The events of one rank, folded: how far it came and what it told.
 
-    `waits` is what it last waited for in the stage that it reached: dslint/engine/waits.py.
+    `waits` is what it waits for, None while it goes on: dslint/engine/waits.py.
     """
 
     machine: dict[str, Any]
@@ -198,6 +198,8 @@ def story(events: Iterable[Mapping[str, Any]]) -> Story:
             steps.append(step_of(event))
         elif kind == "waits":
             waits = event
+        elif kind == "waited":
+            waits = None
         elif kind == "note":
             notes.append(event["text"])
         elif kind == "trouble":

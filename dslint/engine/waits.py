@@ -1,4 +1,8 @@
-"""What the main thread of a worker waits for, when it is torch that compiles an extension or waits until another does."""
+"""What the main thread of a worker waits for, when it is torch that compiles an extension or waits until another does.
+
+Such a wait is no part of a trial's time limit: a config that names an optimizer of DeepSpeed's own has a kernel compiled the
+first time, which takes minutes and says nothing of the config.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ from typing import Final, NamedTuple
 
 # The longest build that was seen took minutes; a lock of this age, in seconds, has lost its owner.
 STALE: Final = 20 * 60.0
+# Seconds of waiting that are forgiven, in all; what still waits then waits for ever.
+FORGIVEN: Final = 30 * 60.0
 
 
 class Wait(NamedTuple):
@@ -19,6 +25,24 @@ class Wait(NamedTuple):
 
     lock: str
     build: str | None
+
+
+class Clock:
+    """The seconds that a trial has taken, those of its waits left out."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self._forgiven = 0.0
+        self._last = time.monotonic()
+
+    def tick(self, waits: bool) -> None:
+        """Count the time since the last tick; `waits` says whether it was a wait."""
+        now = time.monotonic()
+        passed, self._last = now - self._last, now
+        if waits and self._forgiven < FORGIVEN:
+            self._forgiven += passed
+        else:
+            self.spent += passed
 
 
 def what_main_waits_for() -> Wait | None:

@@ -25,7 +25,7 @@ from dslint.engine.recorder import Events
 from dslint.engine.session import Device, Session
 from dslint.engine.storm import endures, fp16_of, storm_for
 from dslint.engine.trial import EngineError, Trial, config_path, portable
-from dslint.engine.waits import Wait, is_stale, name_of, what_main_waits_for
+from dslint.engine.waits import Clock, Wait, is_stale, name_of, what_main_waits_for
 
 # Texts of errors that tell of this machine and not of the config.
 MACHINE: Final = (
@@ -48,7 +48,8 @@ def main(arguments: list[str]) -> int:
     folder = Path(next(argument for argument in reversed(arguments) if not argument.startswith("--")))
     trial = Trial.loaded((folder / "trial.json").read_text(encoding="utf-8"))
     events = Events(folder, rank())
-    threading.Thread(target=watch_over, args=(trial, events, folder), daemon=True).start()
+    clock = Clock()
+    threading.Thread(target=watch_over, args=(trial, events, folder, clock), daemon=True).start()
     sys.path[:0] = [path for path in trial.folders if path not in sys.path]
     try:
         device = prepare(trial, events)
@@ -60,7 +61,7 @@ def main(arguments: list[str]) -> int:
         return 2
     content = content_of(trial.text, trial.shown)
     storm = storm_for(trial.stress, trial.storm, content, trial.steps)
-    session = Session(trial, events, config_path(folder, trial), content, storm, device)
+    session = Session(trial, events, config_path(folder, trial), content, storm, device, clock)
     events("machine", facts={"endures": endures(fp16_of(content)), "storm": storm._asdict()})
     try:
         loop_of(trial)(session)
@@ -194,22 +195,22 @@ def peak_memory(device: str) -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def watch_over(trial: Trial, events: Events, folder: Path) -> None:
+def watch_over(trial: Trial, events: Events, folder: Path, clock: Clock) -> None:
     """Beside the work: tell what it waits for; end it when the one that asked is gone, or when it was not ended in time.
 
     Nobody is left then to take the trial's folder away, so that is done here.
     """
-    last = time.monotonic() + trial.seconds + GRACE
     local = trial.parent is not None and trial.parent[0] == socket.gethostname()
     told: Wait | None = None
-    while time.monotonic() < last:
+    while clock.spent < trial.seconds + GRACE:
         time.sleep(0.5)
         if local and trial.parent is not None and not is_alive(trial.parent[1]):
             shutil.rmtree(folder, ignore_errors=True)
             break
         now = what_main_waits_for()
-        if now is not None and now != told:
-            events("waits", **now._asdict())
+        clock.tick(now is not None)
+        if now != told:
+            events("waited") if now is None else events("waits", **now._asdict())
             told = now
         if now is not None and now.build is None and is_stale(now.lock):
             events(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from played import ROOT, alive, importers, played, validate_command, wait_until
@@ -326,6 +327,40 @@ class TestLocks:
         assert not waits.is_stale(str(lock))
         os.utime(lock, (time.time() - waits.STALE - 1,) * 2)
         assert waits.is_stale(str(lock))
+
+
+class TestTimeLimit:
+    """A process that takes 50 seconds of a clock that goes on by one at each look, under a limit of 10."""
+
+    def outcome(self, tmp_path, monkeypatch, *events):
+        (tmp_path / "rank-0.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+        passed = iter(range(10**6))
+        monkeypatch.setattr(waits.time, "monotonic", lambda: float(next(passed)))
+
+        class Process:
+            looks = 0
+
+            def wait(self, timeout):
+                self.looks += 1
+                if self.looks < 50:
+                    raise subprocess.TimeoutExpired("it", timeout)
+
+        return running.wait(Process(), Trial("{}", "a.json", seconds=10), tmp_path, None)
+
+    WAITS: ClassVar = {"event": "waits", "lock": "/x/fused_adam/lock", "build": "/x/fused_adam"}
+
+    def test_it_counts_what_a_run_takes(self, tmp_path, monkeypatch):
+        assert self.outcome(tmp_path, monkeypatch) is True
+
+    def test_it_does_not_count_what_a_kernel_takes_to_compile(self, tmp_path, monkeypatch):
+        assert self.outcome(tmp_path, monkeypatch, self.WAITS) is False
+
+    def test_it_counts_again_when_the_kernel_is_there(self, tmp_path, monkeypatch):
+        assert self.outcome(tmp_path, monkeypatch, self.WAITS, {"event": "waited"}) is True
+
+    def test_a_build_that_never_ends_is_not_waited_for(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(waits, "FORGIVEN", 20)
+        assert self.outcome(tmp_path, monkeypatch, self.WAITS) is True
 
 
 def test_a_trial_is_the_same_after_its_way_through_json():
