@@ -169,6 +169,7 @@ def launch_of(
     world_size = command.world_size if command.world_size is not None else (use.world_size if use else None)
     if accelerate is not None:
         world_size = accelerate.world_size if world_size is None else world_size
+    if accelerate is not None or any("use_deepspeed" in launcher.options for launcher in command.launchers):
         framework = framework or "accelerate"
     if splits_model(at):
         # Then the batch is divided among fewer than all ranks, and how many is the program's to say.

@@ -14,7 +14,10 @@ from dslint.launches.accelerate import AccelerateConfig, accelerate_config, deri
 from dslint.launches.accelerate_derive import READERS
 from dslint.launches.accelerate_faults import faults, refused_beside_file
 from dslint.launches.accelerate_keys import DERIVED, LAUNCHING, TOP_KEYS
+from dslint.launches.discover import discover
 from dslint.launches.launch import Argument
+from dslint.linting import Context, lint
+from dslint.workspace import Workspace
 
 BASE = """\
 compute_environment: LOCAL_MACHINE
@@ -363,3 +366,17 @@ def test_any_values_are_read_without_failing(top: dict[str, str], inner: dict[st
         if config is not None:
             for fault in faults(config, version):
                 assert fault.pointer == "" or fault.pointer.startswith("/")
+
+
+@pytest.mark.parametrize(
+    "flags", ["--zero_stage 3", "--deepspeed_config_file ds.json"], ids=["its own config", "a named one"]
+)
+def test_flags_alone_make_a_launch_of_accelerate(tmp_path, flags) -> None:
+    (tmp_path / "ds.json").write_text(
+        '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}'
+    )
+    (tmp_path / "run.sh").write_text(f"accelerate launch --use_deepspeed {flags} train.py\n")
+    outcome = lint(discover([str(tmp_path / "run.sh")]), Context(()), Workspace())
+    assert [each.framework for each in outcome.launches if each.config.dialect == "deepspeed"] == [
+        "accelerate"
+    ]
