@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -131,6 +132,7 @@ def named_by(finding: Finding) -> Iterator[str]:
             yield join_pointer(change.pointer.rpartition("/")[0], change.value)
 
 
+COMMENT: Final = re.compile(r"(?://|#)[^\"]*$")
 MISSING: Final = object()
 
 
@@ -168,8 +170,11 @@ def check_lines(fixed: Fixed) -> None:
 
 
 def bare(rows: Sequence[str]) -> list[str]:
-    """Rows without what one beside a removed or added row may gain or lose: its comma, its end, its block's bracket."""
-    return [text for row in rows if (text := row.rstrip("\r\n\t ,{}[]"))]
+    """Rows without what one beside a removed or added row may gain or lose: its comma, its end, its block's bracket,
+    and the comment behind that.
+    """
+    plain = (COMMENT.sub("", row) for row in rows)
+    return [text for row in plain if (text := row.rstrip("\r\n\t ,{}[]"))]
 
 
 def words_of(finding: Finding) -> Iterator[str]:

@@ -70,7 +70,8 @@ class Series:
 
     def _first_odd(self, stretch: Stretch, position: int) -> re.Match[bytes] | None:
         for match in self._odd.finditer(stretch.buffer, position, stretch.end):
-            if self._counts(stretch, match):
+            # `0..` looks like a number to the pattern, and is none.
+            if self._counts(stretch, match) and self._kind(match[1]) is not None:
                 return match
         return None
 

@@ -105,7 +105,7 @@ def has_call(text: str) -> bool:
 def read_program(source: Source) -> Program:
     """Reads a Python file. Never raises; a file that no Python reads gives a Program with a problem."""
     text = source.text
-    if len(text) > MAX_LENGTH or not is_worth_reading(text) or text.count("{") > MOST_BRACES:
+    if not is_worth_reading(text):
         return Program(source)
     shift = 1 if text.startswith("\ufeff") else 0
     code = text[shift:]
@@ -114,6 +114,8 @@ def read_program(source: Source) -> Program:
 
 def read_code(source: Source, code: str, offsets: Offsets) -> Program:
     """Reads code that stands in a source; `offsets` say where."""
+    if len(code) > MAX_LENGTH or code.count("{") > MOST_BRACES:
+        return Program(source)
     # A syntax tree is tens of thousands of objects that all stay alive: collecting meanwhile is a third of
     # the time.
     collecting = gc.isenabled()

@@ -127,7 +127,9 @@ class Reader:
             if not isinstance(node, ast.Name):
                 break
             owner = frame.scope.owner(node.id)
-            binding = reaching(self._names, owner, node.id, frame) if owner is not None else None
+            if owner is None or self._values.is_spent(len(owner.bindings[node.id]) // 8):
+                break
+            binding = reaching(self._names, owner, node.id, frame)
             if binding is None or binding.value is None:
                 break
             node = binding.value

@@ -127,6 +127,9 @@ class Values:
         owner = frame.scope.owner(node.id)
         if owner is None:
             return self.unknown(node)
+        # A name that is bound thousands of times takes a look at each of them at every use.
+        if self.is_spent(len(owner.bindings[node.id]) // 8):
+            return self.unknown(node)
         binding = reaching(self.names, owner, node.id, frame)
         if binding is None:
             return self.unknown(node)

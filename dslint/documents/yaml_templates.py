@@ -9,7 +9,9 @@ BLANK: Final = "\ue000"
 """A private-use character that stands for each character of a placeholder while the text is read."""
 STATEMENT: Final = re.compile(r"^[ \t]*(?:\{%[^\n]*?%\}|\{\{[^\n]*?\}\}|\{#[^\n]*?#\})[ \t]*\r?$", re.M)
 # The length is bounded, so that a line of opening braces takes no quadratic time.
-PLACEHOLDER: Final = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|\$\{[^{}\n]*\}")
+PLACEHOLDER: Final = re.compile(
+    r"\{\{(?:[^\n{]|\{(?!\{)){0,300}?\}\}|\{%(?:[^\n{]|\{(?!%)){0,300}?%\}|\$\{[^{}\n]*\}"
+)
 ANGLED: Final = re.compile(r"<[^<>\n]+>")
 VARIABLE: Final = re.compile(r"\$[A-Za-z_(]")
 

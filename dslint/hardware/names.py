@@ -101,6 +101,7 @@ def near(name: str) -> list[str]:
     """At most five names of profiles: those that the name itself holds, else those that it resembles."""
     from difflib import get_close_matches
 
+    name = name[:100]  # no name is longer, and the likeness of long texts takes long to tell
     held = [each.name for each in read(name).profiles]
     if held:
         return held[:5]

@@ -111,6 +111,8 @@ _PLACES: dict[int, tuple[Schema, dict[str, list[str]]]] = {}
 # Unknown keys of one config for which the keys that may be meant are looked for: what has more of them is no config with
 # slips in it, and each search takes a millisecond.
 MOST_STRANGERS = 100
+MOST_TOLD = 300
+"""Unknown keys of one config that are told at all."""
 
 
 class _Walk:
@@ -213,6 +215,8 @@ class _Walk:
                 self.add("comment-key", pointer, True, node, member)
         else:
             self.strangers += 1
+            if self.strangers > MOST_TOLD:
+                return
             if self.strangers > MOST_STRANGERS:
                 self.add("unknown-key", pointer, refused, node, member, suggestions=[])
             else:

@@ -50,7 +50,7 @@ FOUND = {
         RULE % b"$release: absent",
     ],
     # The marks at a log's start were looked for in its first block, which in a pipe may be a single byte.
-    "log": [b"\xef\xbb\xbf", b"\xff\xfea\0", gzip.compress(b"", mtime=0)[:2]],
+    "log": [b"learning_rate 0..", b"\xef\xbb\xbf", b"\xff\xfea\0", gzip.compress(b"", mtime=0)[:2]],
 }
 
 
