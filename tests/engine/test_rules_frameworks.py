@@ -18,6 +18,8 @@ STOPS = {
     "trainer-mismatch": ("transformers", {"learning_rate": "8e-5", "max_grad_norm": "1.0"}),
     "optimizer-without-type": ("transformers", {}),
     "zero-block-missing": ("accelerate", {}),
+    "auto-unfilled": ("transformers", {}),
+    "batch-missing": ("transformers", {}),
 }
 RULES = {rule.name: rule for _, rule in rule_files(str(ROOT / "rules"))}
 BAD = [(name, number) for name in STOPS for number, e in enumerate(RULES[name].examples, 1) if e.bad]

@@ -54,6 +54,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "autocast-without-type": precision.autocast_without_type,
     "auto-unresolved": auto.unresolved,
     "auto-dropped": auto.dropped,
+    "auto-unfilled": auto.unfilled,
 }
 
 # Families that many configs have no use for, imported in this order until one has the check that a rule asks for.

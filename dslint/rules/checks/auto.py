@@ -1,4 +1,4 @@
-""" "auto" under bare DeepSpeed, where nothing puts a value in its place: what stops at it, and what drops it."""
+""" "auto" where nothing puts a value in its place: what stops at it, and what drops it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any, Final
 from dslint.documents.tree import Node, find, join_pointer, split_pointer
 from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
+from dslint.releases.release import parse_version
 from dslint.releases.schema import schema_for
-from dslint.rules.checks.schema import violations
+from dslint.rules.checks.accelerate import is_given_to_plugin
+from dslint.rules.checks.schema import FILLED, violations
 from dslint.rules.conditions import COERCED_SINCE, reach
 from dslint.rules.match import Match
 
@@ -75,6 +77,42 @@ def spoken(entry: Mapping[str, Any]) -> str:
     if default is None or isinstance(default, (dict, list)):
         return "its default"
     return "its default, " + (str(default).lower() if isinstance(default, bool) else str(default))
+
+
+# What the HF Trainer or Accelerate write over, in some release, where a config says "auto".
+WRITTEN_OVER: Final = FILLED | {
+    "/steps_per_print",
+    "/zero_optimization/offload_optimizer/nvme_path",
+    "/zero_optimization/offload_param/nvme_path",
+}
+# Where bare DeepSpeed stops at "auto", so that somebody must fill it.
+NEVER_BARE: Final = (
+    "train_batch_size",
+    "train_micro_batch_size_per_gpu",
+    "gradient_accumulation_steps",
+    "gradient_clipping",
+)
+# From this release on the Trainer prepares its model with Accelerate.
+TRAINER_PREPARES: Final = (4, 31)
+
+
+def unfilled(launch: Launch) -> Iterator[Match]:
+    """Each "auto" that is left when the Trainer and Accelerate have filled in theirs; Accelerate then looks for it in vain."""
+    transformers = parse_version(launch.versions.get("transformers", ""))
+    if launch.config.derived or (transformers is not None and transformers.version < TRAINER_PREPARES):
+        return
+    if not is_given_to_plugin(launch) and not any(is_auto(launch.config.root.get(key)) for key in NEVER_BARE):
+        return
+    yield from unfilled_below(launch.config.root, "")
+
+
+def unfilled_below(node: Node, pointer: str) -> Iterator[Match]:
+    for member in node.members:
+        here = join_pointer(pointer, member.key)
+        if member.node.kind == "object":
+            yield from unfilled_below(member.node, here)
+        elif is_auto(member.node) and here not in WRITTEN_OVER:
+            yield Match(here, values={"key": member.key})
 
 
 def is_auto(node: Node | None) -> bool:

@@ -56,12 +56,21 @@ def impossible(launch: Launch) -> Iterator[Match]:
 
 
 def missing(launch: Launch) -> Iterator[Match]:
-    """Bare DeepSpeed is told neither the train batch size nor the micro batch size."""
+    """Neither the train batch size nor the micro batch size is there, and whoever hands the config over fills only "auto"."""
     root = launch.config.root
-    if root.kind != "object" or root.open or is_elastic(root):
+    if root.kind != "object" or root.open or is_elastic(root) or may_set_batch(launch):
         return
     if all(is_nothing(root.get(key)) for key in (TRAIN, MICRO)):
         yield Match(f"/{MICRO}")
+
+
+def may_set_batch(launch: Launch) -> bool:
+    """Does a program write a batch size into the config that it has read, as Axolotl does, or might it?"""
+    if launch.framework == "deepspeed":
+        return False
+    if launch.training is not None and launch.training.kind != "llamafactory":
+        return True
+    return launch.program is not None and "deepspeed_config" in launch.program.source.text
 
 
 def not_positive(launch: Launch) -> Iterator[Match]:
