@@ -18,7 +18,7 @@ STOPS = {
     "trainer-mismatch": ("transformers", {"learning_rate": "8e-5", "max_grad_norm": "1.0"}),
     "optimizer-without-type": ("transformers", {}),
     "zero-block-missing": ("accelerate", {}),
-    "auto-unfilled": ("transformers", {}),
+    "auto-unfilled": ("accelerate", {}),
     "batch-missing": ("transformers", {}),
 }
 RULES = {rule.name: rule for _, rule in rule_files(str(ROOT / "rules"))}

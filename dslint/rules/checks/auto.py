@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any, Final
 
 from dslint.documents.tree import Node, find, join_pointer, split_pointer
@@ -85,6 +85,9 @@ WRITTEN_OVER: Final = FILLED | {
     "/zero_optimization/offload_optimizer/nvme_path",
     "/zero_optimization/offload_param/nvme_path",
 }
+# What only the Trainer writes over, of what its optimizers have.
+TRAINERS_OWN: Final = frozenset({"/optimizer/params/betas", "/optimizer/params/eps"})
+NEITHER: Final = "neither the HF Trainer nor Accelerate fills"
 # Where bare DeepSpeed stops at "auto", so that somebody must fill it.
 NEVER_BARE: Final = (
     "train_batch_size",
@@ -103,16 +106,23 @@ def unfilled(launch: Launch) -> Iterator[Match]:
         return
     if not is_given_to_plugin(launch) and not any(is_auto(launch.config.root.get(key)) for key in NEVER_BARE):
         return
-    yield from unfilled_below(launch.config.root, "")
+    program = launch.program
+    alone = (
+        launch.framework == "accelerate" and program is not None and program.named("accelerate.Accelerator")
+    )
+    filled = WRITTEN_OVER - TRAINERS_OWN if alone else WRITTEN_OVER
+    yield from unfilled_below(
+        launch.config.root, "", filled, "Accelerate does not fill" if alone else NEITHER
+    )
 
 
-def unfilled_below(node: Node, pointer: str) -> Iterator[Match]:
+def unfilled_below(node: Node, pointer: str, filled: Set[str], who: str) -> Iterator[Match]:
     for member in node.members:
         here = join_pointer(pointer, member.key)
         if member.node.kind == "object":
-            yield from unfilled_below(member.node, here)
-        elif is_auto(member.node) and here not in WRITTEN_OVER:
-            yield Match(here, values={"key": member.key})
+            yield from unfilled_below(member.node, here, filled, who)
+        elif is_auto(member.node) and here not in filled:
+            yield Match(here, values={"key": member.key, "who": who})
 
 
 def is_auto(node: Node | None) -> bool:
