@@ -21,6 +21,10 @@ STEPS: Final = "gradient_accumulation_steps"
 KEYS: Final = (TRAIN, MICRO, STEPS)
 
 
+# From here on the batch is reckoned with the GPUs divided by sequence_parallel_size.
+SHARED_SINCE: Final = (0, 17, 0)
+
+
 class Batch(NamedTuple):
     """The three numbers as the file gives them; None where a key is absent (or null, which the engine reads alike)."""
 
@@ -31,8 +35,8 @@ class Batch(NamedTuple):
 
 def equation(launch: Launch) -> Iterator[Match]:
     """The three numbers don't fit the known world size."""
-    batch = read_batch(launch)
-    world = launch.world_size
+    batch = read_batch(launch, shared=True)
+    world = data_parallel_size(launch)
     if batch is None or world is None or world < 1 or not possible(batch):
         return
     train, micro, steps = solve(batch, world)
@@ -80,6 +84,17 @@ def not_positive(launch: Launch) -> Iterator[Match]:
         number = None if node is None else number_of(node)
         if number is not None and number <= 0:
             yield Match(f"/{key}", values={"key": key})
+
+
+def data_parallel_size(launch: Launch) -> int | None:
+    """How many GPUs, or groups of GPUs that share their sequences, train on data of their own; None when not known."""
+    shared, world = launch.config.root.get("sequence_parallel_size"), launch.world_size
+    if shared is None or world is None:
+        return world
+    # Before, only a program that says data_parallel_size as well shares sequences.
+    if launch.release.version < SHARED_SINCE or shared.kind != "number" or shared.value < 1:
+        return None
+    return None if world % shared.value else int(world // shared.value)
 
 
 def read_batch(launch: Launch, shared: bool = False) -> Batch | None:
