@@ -95,7 +95,9 @@ def train(results: Results, jobs: list[Job], asked: argparse.Namespace, seconds:
     from bench.gpu.children import COLD, run_all, warm_up
 
     runs = results.all["runs"]
-    results.all["configs"] = [{"file": job.file, "variant": job.variant, "run": job.run} for job in jobs]
+    results.all["configs"] = [
+        {"file": job.file, "variant": job.variant, "run": job.run, "told": job.told} for job in jobs
+    ]
     wanted = {job.run: job.config for job in jobs if job.run not in runs}
     print(f"{len(wanted)} runs to go, {len({job.run for job in jobs}) - len(wanted)} done before", flush=True)
     started = time.monotonic()

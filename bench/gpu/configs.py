@@ -17,13 +17,15 @@ SCRATCH = "/scratch"
 class Job(NamedTuple):
     """One config of the corpus; `variant` is before or after the fixes, `config` what DeepSpeed is given.
 
-    `run` names what is run: configs that are equal once fitted to one GPU share a run.
+    `run` names what is run: configs that are equal once fitted to one GPU share a run. `told` is what dslint says of the
+    file as it is: "fix" for an error that a fix mends, "error" for one without a fix, "" for no error.
     """
 
     file: str
     variant: str
     config: dict[str, Any]
     run: str
+    told: str
 
 
 def jobs_of(folder: Path) -> list[Job]:
@@ -36,18 +38,21 @@ def jobs_of(folder: Path) -> list[Job]:
         if path.name in templates:
             continue
         text = path.read_text(encoding="utf-8")
-        found.append(job(path.name, "before", text))
         fixed = dslint.fix(
             text=text, filename=path.name, unsafe=True, deepspeed_version=RELEASE, framework="transformers"
         )
+        told = "fix" if any(each.severity == "error" for each in fixed.mended) else ""
+        if any(each.severity == "error" for each in fixed.left):
+            told = "error"
+        found.append(job(path.name, "before", text, told))
         if path.name in fixed.texts:
-            found.append(job(path.name, "after", fixed.texts[path.name]))
+            found.append(job(path.name, "after", fixed.texts[path.name], told))
     return found
 
 
-def job(file: str, variant: str, text: str) -> Job:
+def job(file: str, variant: str, text: str, told: str) -> Job:
     config = for_one_gpu(text)
-    return Job(file, variant, config, hashlib.sha256(json.dumps(config).encode()).hexdigest()[:16])
+    return Job(file, variant, config, hashlib.sha256(json.dumps(config).encode()).hexdigest()[:16], told)
 
 
 def templates_in(folder: Path) -> set[str]:

@@ -42,7 +42,11 @@ def configs(known: dict[str, Any]) -> Iterator[str]:
         return
     refused = {name for name, row in before.items() if row["verdict"] != "ok"}
     taken = before.keys() - refused
-    mended, changed = refused & after.keys(), taken & after.keys()
+    told = {row["file"]: row["told"] for row in known["configs"]}
+    mended, unmended, untold = (
+        {name for name in refused if told[name] == kind} for kind in ("fix", "error", "")
+    )
+    changed = taken & after.keys()
     spent = sum(run["seconds"] for run in runs.values())
     left = sum(row["run"] not in runs for row in known["configs"])
     yield from (
@@ -58,21 +62,32 @@ def configs(known: dict[str, Any]) -> Iterator[str]:
         "| | files | train 20 steps |",
         "|---|---|---|",
         f"| as they are | {len(before)} | {len(taken)} |",
-        f"| refused, and dslint offers a fix that changes the file | {len(mended)} | {good(mended, after)} once fixed |",
+        f"| refused, and dslint has an error with a fix for it | {len(mended)} | {good(mended, after)} once fixed |",
+        f"| refused, and dslint has an error without a fix | {len(unmended)} | 0 |",
+        f"| refused, and dslint has no error: the config is right elsewhere | {len(untold)} | 0 |",
         f"| accepted, and changed by a fix | {len(changed)} | {good(changed, after)} once fixed |",
-        f"| refused, and no fix is offered | {len(refused - mended)} | 0 |",
         "",
-        "### Fixed files that do not train",
-        "",
-        *listed(f"{name}: {row['verdict']}" for name, row in after.items() if row["verdict"] != "ok"),
-        "",
-        "### Refused files without a fix",
+        "### Mended files that do not train",
         "",
         *listed(
-            f"{count} × {text}"
-            for text, count in Counter(before[name]["verdict"] for name in refused - mended).most_common()
+            f"{name}: {after[name]['verdict']}"
+            for name in sorted((mended | changed) & after.keys())
+            if after[name]["verdict"] != "ok"
         ),
+        "",
+        "### Refused files with an error and no fix",
+        "",
+        *counted(before, unmended),
+        "",
+        "### Refused files without an error",
+        "",
+        *counted(before, untold),
     )
+
+
+def counted(rows: Rows, names: set[str]) -> list[str]:
+    verdicts = Counter(rows[name]["verdict"] for name in names)
+    return listed(f"{count} × {text}" for text, count in verdicts.most_common())
 
 
 def of(known: dict[str, Any], variant: str) -> Rows:
@@ -86,7 +101,7 @@ def of(known: dict[str, Any], variant: str) -> Rows:
 
 
 def good(names: set[str], after: Rows) -> int:
-    return sum(after[name]["verdict"] == "ok" for name in names)
+    return sum(name in after and after[name]["verdict"] == "ok" for name in names)
 
 
 def stressed(rows: list[dict[str, Any]]) -> Iterator[str]:

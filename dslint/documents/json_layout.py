@@ -117,7 +117,8 @@ class Layout:
         unit = self.unit()
         indent = "" if self.is_bare(node) else self.indent(node.start) + unit
         if rows:
-            indent = next((self.indent(e.start) for e in own if self.starts_row(e.start)), indent)
+            # The last one's, as a new entry comes after it.
+            indent = next((self.indent(e.start) for e in reversed(own) if self.starts_row(e.start)), indent)
         sample = self.sample(node)
         colon = self.text[sample.key_end : sample.node.start] if sample else ": "
         if colon.strip(" \t") != ":":

@@ -127,6 +127,8 @@ def wanted(violation: Violation) -> str:
 
 
 def match_of(violation: Violation, launch: Launch) -> Match:
+    if violation.kind == "unknown-key":
+        violation = with_fitting(violation, launch)
     values = {
         "key": split_pointer(violation.pointer)[-1] if violation.pointer else "",
         "where": where(violation.pointer),
@@ -135,6 +137,16 @@ def match_of(violation: Violation, launch: Launch) -> Match:
     mark = "value" if violation.kind in VALUE_KINDS or violation.member is None else "key"
     fix = FIXES.get(violation.kind, no_fix)(violation, launch)
     return Match(violation.pointer, values=values, mark=mark, fix=fix)
+
+
+def with_fitting(violation: Violation, launch: Launch) -> Violation:
+    """An unknown key with those suggestions alone that would take its value, where some would."""
+    names = violation.details["suggestions"]
+    if violation.node.kind != "boolean" or not names:
+        return violation
+    parent = violation.pointer.rpartition("/")[0]
+    fitting = [name for name in names if fits_at(launch, f"{parent}/{name}", violation.node)]
+    return violation._replace(details={**violation.details, "suggestions": fitting})
 
 
 VALUE_KINDS: Final = frozenset(
@@ -271,7 +283,18 @@ def fits_at(launch: Launch, pointer: str, node: Node) -> bool:
         return True
     if "properties" in entry:
         return node.kind == "object"
+    if node.kind == "boolean" and "boolean" not in types_of(entry):
+        # Many numbers take true for 1, which nobody means who writes it.
+        return False
     return valid(entry, node, schema.get("$defs", {}))
+
+
+def types_of(entry: Mapping[str, Any]) -> set[str]:
+    """The kinds that an entry of the schema names, in itself or in its choices; all where it names none."""
+    if "type" in entry:
+        return {entry["type"]} if isinstance(entry["type"], str) else set(entry["type"])
+    choices = [*entry.get("anyOf", ()), *entry.get("oneOf", ())]
+    return set().union(*map(types_of, choices)) if choices else {"boolean"}
 
 
 def fix_misplaced(violation: Violation, launch: Launch) -> Fix | None:
@@ -401,6 +424,18 @@ def fix_quoted(violation: Violation, launch: Launch) -> Fix | None:
     )
 
 
+def fix_null(violation: Violation, launch: Launch) -> Fix | None:
+    """null where nothing may stand means what leaving the key out does."""
+    if violation.details["got"] != "null" or violation.member is None:
+        return None
+    key = violation.member.key
+    return Fix(
+        safety_of(violation),
+        f"remove {key}, which leaves it at its default",
+        (Change("remove", violation.pointer),),
+    )
+
+
 def fix_comment(violation: Violation, launch: Launch) -> Fix:
     return Fix("unsafe", "remove the comment key", (Change("remove", violation.pointer),))
 
@@ -413,6 +448,7 @@ FIXES: Final[Mapping[str, Callable[[Violation, Launch], Fix | None]]] = {
     "deprecated-key": fix_deprecated,
     "alias-conflict": fix_conflict,
     "not-allowed": fix_allowed,
+    "wrong-type": fix_null,
     "quoted-number": fix_quoted,
     "quoted-boolean": fix_quoted,
     "comment-key": fix_comment,
