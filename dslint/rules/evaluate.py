@@ -16,7 +16,8 @@ from dslint.rules.conditions import ABSENT, ALIASES, COMPANY, Found, fact, fact_
 from dslint.rules.finding import LEVEL, Finding, Related
 from dslint.rules.match import Match
 
-FIELD: Final = re.compile(r"\{([^{}]*)\}")
+# A name in braces; an object as JSON writes it, in a fix's message, is none.
+FIELD: Final = re.compile(r"\{(\w[^{}\"]*)\}")
 
 
 class Evaluator:

@@ -16,6 +16,13 @@ from dslint.rules.match import Match
 if TYPE_CHECKING:
     from dslint.launches.fault import Fault
 
+# What each program is called.
+NAMES: Final = {
+    "llamafactory": "LLaMA-Factory",
+    "axolotl": "Axolotl",
+    "swift": "ms-swift",
+    "trainer": "the Trainer",
+}
 # What each program's own release is pinned by.
 PACKAGES: Final = {"llamafactory": "llamafactory", "axolotl": "axolotl", "swift": "ms-swift"}
 
@@ -55,7 +62,7 @@ def clash(launch: Launch) -> Iterator[Match]:
             yield Match(
                 fault.pointer,
                 place=place_in(training.document, fault.pointer),
-                values=fault.parts,
+                values={**fault.parts, "program": NAMES[training.kind]},
                 related=related,
             )
 
