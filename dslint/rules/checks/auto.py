@@ -88,13 +88,6 @@ WRITTEN_OVER: Final = FILLED | {
 # What only the Trainer writes over, of what its optimizers have.
 TRAINERS_OWN: Final = frozenset({"/optimizer/params/betas", "/optimizer/params/eps"})
 NEITHER: Final = "neither the HF Trainer nor Accelerate fills"
-# Where bare DeepSpeed stops at "auto", so that somebody must fill it.
-NEVER_BARE: Final = (
-    "train_batch_size",
-    "train_micro_batch_size_per_gpu",
-    "gradient_accumulation_steps",
-    "gradient_clipping",
-)
 # From this release on the Trainer prepares its model with Accelerate.
 TRAINER_PREPARES: Final = (4, 31)
 
@@ -104,7 +97,8 @@ def unfilled(launch: Launch) -> Iterator[Match]:
     transformers = parse_version(launch.versions.get("transformers", ""))
     if launch.config.derived or (transformers is not None and transformers.version < TRAINER_PREPARES):
         return
-    if not is_given_to_plugin(launch) and not any(is_auto(launch.config.root.get(key)) for key in NEVER_BARE):
+    if not is_given_to_plugin(launch) and "framework" not in launch.origins:
+        # An option says who fills "auto", not that the model is prepared with Accelerate: a loop of one's own need not.
         return
     program = launch.program
     alone = (
