@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import importlib.util
-import json
+import re
 from pathlib import Path
 
 import pytest
 
+from dslint.engine.fitting import fit
+from dslint.engine.proof import launched
 from dslint.engine.running import run
 from dslint.engine.trial import Trial
 from dslint.rules.compile import rule_files
 
 ROOT = Path(__file__).parents[2]
-# Who stops, and the Trainer's arguments beside the examples.
-STOPS = {
-    "trainer-mismatch": ("transformers", {"learning_rate": "8e-5", "max_grad_norm": "1.0"}),
-    "optimizer-without-type": ("transformers", {}),
-    "zero-block-missing": ("accelerate", {}),
-    "auto-unfilled": ("accelerate", {}),
-    "batch-missing": ("transformers", {}),
+# The arguments beside each bad example, where a rule is about them.
+ARGUMENTS = {
+    "trainer-mismatch": [{"learning_rate": "8e-5"}, {"max_grad_norm": "1.0"}],
+    "accelerate-precision-at-odds": [{"mixed_precision": "bf16"}, {"mixed_precision": "fp16"}],
 }
-RULES = {rule.name: rule for _, rule in rule_files(str(ROOT / "rules"))}
-BAD = [(name, number) for name in STOPS for number, e in enumerate(RULES[name].examples, 1) if e.bad]
+
+
+def cases():
+    """Each bad example whose claim is about the Trainer or Accelerate."""
+    for _, rule in rule_files(str(ROOT / "rules")):
+        arguments = iter(ARGUMENTS.get(rule.name, ()))
+        for number, example in enumerate(rule.examples, 1):
+            for claim in (example.claims or rule.claims) if example.bad else ():
+                if claim.needs and re.search(r"\b(Trainer|Accelerate)\b", claim.needs):
+                    case = (rule.name, example, claim, next(arguments, {}))
+                    yield pytest.param(*case, id=f"{rule.name}-{number}")
+
 
 pytestmark = [
     pytest.mark.frameworks,
@@ -33,32 +42,12 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(("name", "number"), BAD)
-def test_the_framework_stops_as_the_rule_says(name, number, record_property):
-    framework, arguments = STOPS[name]
-    example = RULES[name].examples[number - 1]
-    (claim,) = example.claims or RULES[name].claims
-    trial = Trial(
-        example.bad,
-        "ds_config.json",
-        framework,
-        steps=1,
-        device="cpu",
-        arguments=arguments,
-    )
-    record = run(trial)
+@pytest.mark.parametrize(("name", "example", "claim", "arguments"), list(cases()))
+def test_the_framework_stops_as_the_rule_says(name, example, claim, arguments, record_property):
+    framework, processes = launched(example)
+    assert framework in ("transformers", "accelerate")
+    text = fit(example.bad, "ds_config.json", 1).text if processes > 1 else example.bad
+    record = run(Trial(text, "ds_config.json", framework, steps=1, device="cpu", arguments=arguments))
     assert record.ended == ("died" if claim.at == "steps" else "refused"), record.said
     assert claim.refuses in record.error.sentence
     record_property("proof", [name, "bad", record.release, True])
-
-
-def test_accelerate_stops_at_a_precision_beside_the_other_format(monkeypatch):
-    monkeypatch.setenv("DS_ACCELERATOR", "cpu")
-    from accelerate.utils import DeepSpeedPlugin
-
-    rule = RULES["accelerate-precision-at-odds"]
-    (claim,) = rule.claims
-    for example, asked in zip(rule.examples, ("bf16", "fp16"), strict=False):
-        plugin = DeepSpeedPlugin(hf_ds_config=json.loads(example.bad))
-        with pytest.raises(ValueError, match=claim.refuses):
-            plugin.set_mixed_precision(asked)
