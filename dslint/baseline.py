@@ -132,6 +132,8 @@ def read(path: str) -> Baseline:
         BaselineError: the file cannot be read, or is no baseline that this version of dslint reads.
     """
     try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise BaselineError(f"{path}: the baseline is no regular file; make it with --write-baseline")
         with open(path, encoding="utf-8") as file:
             whole = json.load(file)
     except OSError as error:

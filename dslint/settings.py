@@ -216,8 +216,9 @@ def project_table(path: str, whole: Mapping[str, Any]) -> Mapping[str, Any] | No
 
 # Bytes of a settings file; pyproject.toml of large projects has some tens of thousands.
 LARGEST: Final = 200_000
-# A dotted key of so many parts that the TOML parser would take quadratic time for them.
-ENDLESS_KEY: Final = rb"(?:[\w-]+[ \t]*\.[ \t]*){100}"
+# A dotted key, and its parts from which on it is none: the TOML parser takes quadratic time for them.
+DOTTED: Final = rb"[\w \t.-]+"
+MOST_PARTS: Final = 100
 
 
 def content(path: str) -> bytes:
@@ -258,7 +259,7 @@ def parsed(path: str) -> dict[str, Any]:
     toml = toml_parser()
     data = content(path)
     try:
-        if re.search(ENDLESS_KEY, data):
+        if any(match.group().count(b".") > MOST_PARTS for match in re.finditer(DOTTED, data)):
             raise RecursionError
         return cast("dict[str, Any]", toml.loads(data.decode("utf-8-sig")))
     except UnicodeDecodeError:

@@ -99,12 +99,36 @@ class Patterns:
 
 
 def compile_patterns(lines: Sequence[str]) -> Any:
+    """The patterns; those that are none, or that would keep the matching of a long name busy, match nothing."""
     if not lines:
         return None
     # Imported here: most runs have no pattern.
     import pathspec
 
-    return pathspec.GitIgnoreSpec.from_lines(lines)
+    try:
+        return pathspec.GitIgnoreSpec.from_lines(line for line in lines if not is_busy(line))
+    except ValueError:
+        return pathspec.GitIgnoreSpec.from_lines(
+            line for line in lines if not is_busy(line) and is_pattern(line)
+        )
+
+
+def is_busy(line: str) -> bool:
+    """Each star multiplies the time by the length of the name: more than a few, and a long name takes for ever."""
+    parts = line.split("/")
+    return parts[:-1].count("**") > MOST_DEPTHS or any(
+        part.count("*") > MOST_STARS for part in parts if part != "**"
+    )
+
+
+def is_pattern(line: str) -> bool:
+    import pathspec
+
+    try:
+        pathspec.GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
 
 
 def files_at(path: str, chosen: Patterns) -> Iterator[File]:
@@ -150,7 +174,8 @@ def files_below(folder: str, chosen: Patterns) -> Iterator[File]:
             entries = sorted(os.scandir(here), key=lambda entry: entry.name)
         except OSError:
             continue
-        if any(entry.name == ".gitignore" for entry in entries):
+        # A link of this name may lead to a pipe, which waits, or to a device, which has no end.
+        if any(entry.name == ".gitignore" and is_regular(entry) for entry in entries):
             ignores = (*ignores, Ignore(here))
         below = []
         for entry in entries:
@@ -159,11 +184,19 @@ def files_below(folder: str, chosen: Patterns) -> Iterator[File]:
             if entry.is_dir(follow_symlinks=False):
                 if is_worth_walking(entry):
                     below.append((entry.path, ignores))
-            elif (kind := kind_of(entry.name)) is not None and entry.is_file():
+            elif (kind := kind_of(entry.name)) is not None and is_regular(entry):
                 shown = shown_path(entry.path)
                 if chosen.wanted(shown):
                     yield File(entry.path, shown, kind, False)
         stack.extend(reversed(below))
+
+
+def is_regular(entry: os.DirEntry[str]) -> bool:
+    """A regular file, or a link to one; a link that leads in a circle is none."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def is_worth_walking(entry: os.DirEntry[str]) -> bool:
@@ -171,6 +204,11 @@ def is_worth_walking(entry: os.DirEntry[str]) -> bool:
     if name.startswith(".") or name in SKIPPED or name.endswith(".egg-info"):
         return False
     return not os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+
+
+MOST_STARS: Final = 4
+MOST_DEPTHS: Final = 2
+LONGEST_IGNORE: Final = 1_000_000
 
 
 class Ignore:
@@ -181,7 +219,7 @@ class Ignore:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as file:
-            self.spec = compile_patterns(file.read().splitlines())
+            self.spec = compile_patterns(file.read(LONGEST_IGNORE).splitlines())
 
     def verdict(self, path: str, is_folder: bool) -> bool | None:
         if self.spec is None:

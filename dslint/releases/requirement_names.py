@@ -60,10 +60,11 @@ LARGEST = 20_000_000
 def read(path: str) -> Source | None:
     """The text of a file, or None where it cannot be had."""
     try:
-        if os.path.getsize(path) > LARGEST:
+        # A link may lead to a pipe, which waits, or to a device, which has no end.
+        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:
             return None
         with open(path, "rb") as file:
-            return Source(shown(path), file.read().decode("utf-8", "replace"))
+            return Source(shown(path), file.read(LARGEST).decode("utf-8", "replace"))
     except OSError:
         return None
 

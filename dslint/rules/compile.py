@@ -19,6 +19,7 @@ from dslint.rules.book import BrokenRule, Rule
 from dslint.rules.conditions import COMPANY
 from dslint.rules.model import FixFile, RuleFile
 
+LARGEST = 100_000
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 RELEASE_FACTS = ("$release", "$version.")
 
@@ -52,9 +53,18 @@ def rule_files(folder: str) -> Iterator[tuple[Path, RuleFile]]:
             yield path, read_rule(path)
 
 
+def text_of(path: Path) -> str:
+    """The text of a rule file. A link may lead to a pipe, which waits, or to a device, which has no end."""
+    if not path.is_file():
+        raise BrokenRule(f"{path}: the rule file is no regular file")
+    if path.stat().st_size > LARGEST:
+        raise BrokenRule(f"{path}: the rule file is larger than {LARGEST:,} bytes, which no rule is")
+    return path.read_text(encoding="utf-8")
+
+
 def read_rule(path: Path) -> RuleFile:
     try:
-        plain = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        plain = YAML(typ="safe", pure=True).load(text_of(path))
         return RuleFile.model_validate(plain)
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise BrokenRule(f"{path}: the rule file can't be read: {' '.join(str(error).split())}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 
@@ -79,9 +80,7 @@ def yamls(size: int) -> Iterator[tuple[str, str]]:
     yield "keys", numbered(head, "k#: 1\n", "", size)
     yield "depth", head + "".join(" " * depth + "a:\n" for depth in range(400))
     names = "abcdefghijklm"
-    bomb = "".join(
-        f"{new}: &{new} [{','.join([f'*{old}'] * 9)}]\n" for old, new in zip(names, names[1:], strict=False)
-    )
+    bomb = "".join(f"{new}: &{new} [{','.join([f'*{old}'] * 9)}]\n" for old, new in itertools.pairwise(names))
     yield "a bomb of aliases", f"{head}a: &a [x, x]\n{bomb}"
     merges = "".join(f"b{n + 1}: &b{n + 1} {{<<: [*b{n}, *b{n}], y{n}: 1}}\n" for n in range(60))
     yield "a bomb of merges", f"{head}b0: &b0 {{x: 1}}\n{merges}"
