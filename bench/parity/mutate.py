@@ -76,9 +76,16 @@ def bases(folder: Path) -> list[tuple[str, Config]]:
             continue
         if isinstance(config, dict):
             fill(config, 1)
+            give_batch(config)
             drop_auto(config)
             found.append((path.name, config))
     return found
+
+
+def give_batch(config: Config) -> None:
+    """A program may put its own batch size into what it has read; without any, a base would be refused for that alone."""
+    if config.get("train_batch_size") is None and config.get("train_micro_batch_size_per_gpu") is None:
+        config["train_micro_batch_size_per_gpu"] = 8
 
 
 def drop_auto(value: Any) -> None:

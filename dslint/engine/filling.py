@@ -36,7 +36,7 @@ def handed_over(text: str, framework: str | None, world_size: int) -> str | dict
 
 
 def fill(config: dict[str, Any], world_size: int) -> None:
-    """Put the default TrainingArguments' numbers in the place of "auto", and of a missing micro batch."""
+    """Put the default TrainingArguments' numbers in the place of "auto". A key that is not there is not added."""
     for pair in HF_PAIRS:
         if content_at(config, pair.pointer) != "auto":
             continue
@@ -45,8 +45,6 @@ def fill(config: dict[str, Any], world_size: int) -> None:
             value = expected(pair, {}, True, world_size)
         if is_known(value):
             put(config, pair.pointer, value)
-    if config.get("train_batch_size") is None and config.get("train_micro_batch_size_per_gpu") is None:
-        config["train_micro_batch_size_per_gpu"] = 8
 
 
 def put(config: dict[str, Any], pointer: str, value: Any) -> None:
