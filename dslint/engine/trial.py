@@ -22,9 +22,9 @@ class Trial(NamedTuple):
 
     `text` is the config, `shown` its path as people know it; `original` is the file's text where the config had to be
     changed for the trial, and `notes` say what was changed or assumed. `steps` are optimizer steps. `model` is "tiny" or
-    MODULE:FACTORY, looked for in `folders` first. `arguments` are TrainingArguments fields by name, as text. `storm` is the
-    number of steps under stress, None to let the config decide. `seconds` is the time limit; `parent` is the host and the
-    process without which the workers end themselves.
+    MODULE:FACTORY, looked for in `folders` first. `arguments` are TrainingArguments fields by name, as text; of Accelerate's,
+    mixed_precision. `storm` is the number of steps under stress, None to let the config decide. `seconds` is the time limit;
+    `parent` is the host and the process without which the workers end themselves.
     """
 
     text: str

@@ -21,7 +21,7 @@ def train(session: Session) -> None:
     session.stage("load")
     plugin = DeepSpeedPlugin(hf_ds_config=session.config)
     # Not cpu=True, even on a CPU: Accelerate then leaves DeepSpeed out.
-    accelerator = Accelerator(deepspeed_plugin=plugin, mixed_precision=mixed_precision(session.content))
+    accelerator = Accelerator(deepspeed_plugin=plugin, mixed_precision=mixed_precision(session))
     made = subject(session.trial.model, session.trial.folders, "accelerate")
     session.stage("init")
     steps = session.steps_for(made.model)
@@ -53,12 +53,12 @@ def optimizer_and_scheduler(session: Session, model: Any) -> tuple[Any, Any]:
     return optimizer, DummyScheduler(optimizer, total_num_steps=1000, warmup_num_steps=10)
 
 
-def mixed_precision(content: Any) -> str:
-    """What `accelerate launch --mixed_precision` would have to say for the config."""
+def mixed_precision(session: Session) -> str:
+    """What `accelerate launch --mixed_precision` says: as asked for, else what it would have to say for the config."""
     for name in ("bf16", "fp16"):
-        if content_at(content, f"/{name}/enabled") is True:
-            return name
-    return "no"
+        if content_at(session.content, f"/{name}/enabled") is True:
+            return session.trial.arguments.get("mixed_precision", name)
+    return session.trial.arguments.get("mixed_precision", "no")
 
 
 def micro_batch(content: Any) -> int:
