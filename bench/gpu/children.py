@@ -169,7 +169,12 @@ def work(config: dict[str, Any], steps: int, send: Connection, port: int) -> Non
 def initialize(config: dict[str, Any]) -> Any:
     import deepspeed
     import torch
+    from deepspeed.accelerator import get_accelerator
 
+    from dslint.engine.loading import communicate_by_gloo
+
+    if get_accelerator().device_name() == "cpu":
+        communicate_by_gloo()
     torch.manual_seed(0)
     model = torch.nn.Sequential(
         torch.nn.Linear(HIDDEN, HIDDEN), torch.nn.GELU(), torch.nn.Linear(HIDDEN, HIDDEN)

@@ -37,7 +37,9 @@ def test_a_config_is_fitted_to_one_gpu_and_filled():
 
 
 def test_configs_that_are_equal_then_share_a_run():
-    runs = {job("a.json", "before", json.dumps({**GOOD, "train_batch_size": size})).run for size in (8, 64)}
+    runs = {
+        job("a.json", "before", json.dumps({**GOOD, "train_batch_size": size}), "").run for size in (8, 64)
+    }
     assert len(runs) == 1
 
 
@@ -50,6 +52,7 @@ def test_a_config_is_run_as_it_is_and_as_its_fixes_leave_it_and_templates_not_at
     jobs = {(job.file, job.variant): job for job in jobs_of(tmp_path)}
     assert set(jobs) >= {("good.json", "before"), ("bad.json", "before"), ("bad.json", "after")}
     assert "auto_cast" not in jobs["bad.json", "after"].config["bf16"]
+    assert [jobs[file, "before"].told for file in ("good.json", "bad.json")] == ["", "fix"]
     assert not any(file == "template.json" for file, _ in jobs)
 
 
@@ -81,20 +84,22 @@ def test_the_page_counts_what_was_mended_and_what_was_not():
             ],
             "unscaled": [{"optimizer": "SGD", "rate": 0.1, "stage": 0, "precision": "fp16", "update": 1e-5}],
             "configs": [
-                {"file": "a", "variant": "before", "run": "1"},
-                {"file": "a", "variant": "after", "run": "2"},
-                {"file": "b", "variant": "before", "run": "1"},
-                {"file": "c", "variant": "before", "run": "2"},
-                {"file": "c", "variant": "after", "run": "3"},
+                {"file": "a", "variant": "before", "run": "1", "told": "fix"},
+                {"file": "a", "variant": "after", "run": "2", "told": "fix"},
+                {"file": "b", "variant": "before", "run": "1", "told": "error"},
+                {"file": "c", "variant": "before", "run": "2", "told": ""},
+                {"file": "c", "variant": "after", "run": "3", "told": ""},
+                {"file": "d", "variant": "before", "run": "1", "told": ""},
             ],
             "runs": {"1": {**ran, "verdict": "no"}, "2": {**ran, "verdict": "ok"}},
         }
     )
     for row in (
         "The `gpu` tests: 12 passed in 3s.",
-        "| as they are | 3 | 1 |",
-        "| refused, and dslint offers a fix that changes the file | 1 | 1 once fixed |",
-        "| refused, and no fix is offered | 1 | 0 |",
+        "| as they are | 4 | 1 |",
+        "| refused, and dslint has an error with a fix for it | 1 | 1 once fixed |",
+        "| refused, and dslint has an error without a fix | 1 | 0 |",
+        "| refused, and dslint has no error: the config is right elsewhere | 1 | 0 |",
         "- 1 × no",
         "1 files are still to be run",
         "| overflow: a | died in step 21 | 0 | 0 | 25.0 % | nan → 1.5 |",
