@@ -27,6 +27,8 @@ MACHINE = (
     "CROSS_SIZE",  # the deepspeed launcher sets it
     "Please install",
     "Error building extension",
+    "unsupported grad type",  # in older releases the CPU's list has no fp16
+    "unexpected keyword argument",  # progressive layer drop asks the model for an argument of its own
     "object cannot be interpreted as an integer",  # the loop around the engine counts the accumulation steps
 )
 """Ends of a run that tell of the machine, or of the program around the engine, and not of the config."""

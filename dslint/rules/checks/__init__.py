@@ -44,6 +44,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "batch-missing": batch.missing,
     "batch-not-positive": batch.not_positive,
     "loss-scale-no-room": precision.no_room,
+    "loss-scale-window-no-number": precision.window_no_number,
     "loss-scale-numbers-text": precision.numbers_in_text,
     "loss-scale-key-in-bf16": precision.loss_scale_key_in_bf16,
     "loss-scale-window-small": precision.window_small,

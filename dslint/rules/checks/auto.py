@@ -34,7 +34,13 @@ def unresolved(launch: Launch) -> Iterator[Match]:
             yield match(f"/{key}", "the engine stops in the first step, where it computes with it")
     for block, keys in PARAMETERS.items():
         params = find(launch.config.root, f"/{block}/params")
-        if params is None or launch.memo.get(f"own_{block}") is True:
+        kind = find(launch.config.root, f"/{block}/type")
+        # Without a type nothing is built, and the parameters are not looked at.
+        if (
+            params is None
+            or (kind is not None and kind.kind == "null")
+            or launch.memo.get(f"own_{block}") is True
+        ):
             continue
         for member in params.members:
             if member.key in keys and is_auto(member.node):

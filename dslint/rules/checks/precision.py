@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Final
 
-from dslint.documents.tree import find
+from dslint.documents.tree import Node, find
 from dslint.fixing.fix import Change, Fix
 from dslint.launches.launch import Launch
 from dslint.rules.conditions import as_number, is_auto, reach, truth
@@ -49,18 +49,29 @@ ALLOW_FP16: Final = "DS_ALLOW_DEPRECATED_FP16"
 ALLOWED_SINCE: Final = (0, 13, 2)
 
 
+def window_no_number(launch: Launch) -> Iterator[Match]:
+    """A window that is no number, in releases that divide by it as it stands."""
+    node = find(launch.config.root, "/fp16/loss_scale_window")
+    if node is None or node.kind in ("number", "boolean", "unknown"):
+        return
+    if not is_auto(node) or launch.framework == "deepspeed":
+        yield Match("/fp16/loss_scale_window", fix=unquoted("/fp16/loss_scale_window", node))
+
+
 def numbers_in_text(launch: Launch) -> Iterator[Match]:
-    """Text among the numbers of dynamic scaling, in releases that compute with it as it stands."""
-    for key in ("loss_scale_window", "hysteresis", "min_loss_scale"):
+    """Text that the loss scaler computes with at the first overflow."""
+    for key in ("hysteresis", "min_loss_scale"):
         node = find(launch.config.root, f"/fp16/{key}")
-        if node is None or node.kind != "string" or is_auto(node):
-            continue
-        value = as_number(node.value)
-        fix = None
-        if value is not None and isfinite(value):
-            plain = int(value) if value == int(value) else value
-            fix = Fix("safe", f"take the quotes off: {plain:g}", (Change("set", f"/fp16/{key}", plain),))
-        yield Match(f"/fp16/{key}", values={"key": key}, fix=fix)
+        if node is not None and node.kind == "string" and not is_auto(node):
+            yield Match(f"/fp16/{key}", values={"key": key}, fix=unquoted(f"/fp16/{key}", node))
+
+
+def unquoted(pointer: str, node: Node) -> Fix | None:
+    value = as_number(node.value) if node.kind == "string" else None
+    if value is None or not isfinite(value):
+        return None
+    plain = int(value) if value == int(value) else value
+    return Fix("safe", f"take the quotes off: {plain:g}", (Change("set", pointer, plain),))
 
 
 def no_room(launch: Launch) -> Iterator[Match]:

@@ -174,7 +174,7 @@ def wrong_kind(launch: Launch) -> Iterator[Match]:
     for member in () if found is None else found[1].members:
         if found is None or not reckoned(found[0], member.key, launch):
             continue
-        if not fits_kind(found[0], member.key, member.node):
+        if not fits_kind(found[0], member.key, member.node, launch):
             yield Match(
                 f"{PARAMS}{member.key}", values={"key": member.key}, fix=unquoted(member.key, member.node)
             )
@@ -190,7 +190,10 @@ def reckoned(entry: Mapping[str, Any], key: str, launch: Launch) -> bool:
     return default is None or (isinstance(default, (int, float)) and not isinstance(default, bool))
 
 
-def fits_kind(entry: Mapping[str, Any], key: str, node: Node) -> bool:
+def fits_kind(entry: Mapping[str, Any], key: str, node: Node, launch: Launch) -> bool:
+    if node.kind == "null" and key == "warmup_max_lr":
+        # WarmupDecayLR hands it on to WarmupLR, which takes the optimizer's rate for it once null is its default.
+        return schedulers(launch.release)["WarmupLR"]["params"][key] is None
     if node.kind == "null":
         return entry["params"][key] is None and key not in entry["required"]
     if node.kind == "string":
