@@ -38,16 +38,31 @@ def has_scheduler(launch: Launch) -> bool:
 
 
 def text(launch: Launch) -> Iterator[Match]:
-    """Text where the optimizer computes with a number."""
+    """Text, or null, where the optimizer computes with a number."""
     found = read(launch)
-    for member in () if found is None else found[1].members:
-        node = member.node
-        if member.key not in NUMBERS or node.kind != "string" or node.value == "auto":
+    for pointer, node in () if found is None else numbers_in(found[1]):
+        key = pointer.split("/")[3]
+        if key == "lr" and has_scheduler(launch):
             continue
-        if member.key == "lr" and has_scheduler(launch):
-            continue
+        if node.kind == "null":
+            yield Match(pointer, values={"key": key}, message=NULL)
+        elif node.kind == "string" and node.value != "auto":
+            yield Match(pointer, values={"key": key}, fix=unquoted(pointer, node.value))
+
+
+NULL: Final = (
+    "{key} is null; DeepSpeed {release} hands it to the optimizer as it stands, which stops with a TypeError"
+)
+
+
+def numbers_in(params: Node) -> Iterator[tuple[str, Node]]:
+    """Where the classes look for numbers, a pair of betas included."""
+    for member in params.members:
         pointer = f"/optimizer/params/{member.key}"
-        yield Match(pointer, values={"key": member.key}, fix=unquoted(pointer, node.value))
+        if member.key in NUMBERS:
+            yield pointer, member.node
+        elif member.key == "betas" and len(member.node.items) == 2:
+            yield from ((f"{pointer}/{index}", item) for index, item in enumerate(member.node.items))
 
 
 def unquoted(pointer: str, word: str) -> Fix | None:
