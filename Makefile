@@ -11,7 +11,7 @@ MATRIX := 0.14.5,0.15.4,0.16.9,0.17.6,0.18.9,0.19.8
 SECONDS ?= 60
 FAR := not engine and not frameworks and not matrix and not gpu
 
-.PHONY: try test lint quick docs engine bench parity gpu fuzz clean
+.PHONY: try test lint quick docs engine bench parity gpu fuzz lock audit clean
 
 $(BIN)/dslint: pyproject.toml hatch_build.py
 	@$(PYTHON) -c 'import sys; sys.version_info < (3, 10) and sys.exit("dslint needs Python 3.10 or newer; name one: make try PYTHON=python3.12")'
@@ -19,12 +19,12 @@ $(BIN)/dslint: pyproject.toml hatch_build.py
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.tested: $(BIN)/dslint
-	$(PIP) --editable '.[test]'
+# What tests and docs need, at the versions and with the hashes of the lock.
+$(VENV)/.tested: $(BIN)/dslint requirements/ci.txt
+	$(PIP) --require-hashes --requirement requirements/ci.txt
 	@touch $@
 
-$(VENV)/.documented: $(BIN)/dslint
-	$(PIP) --editable '.[docs]'
+$(VENV)/.documented: $(VENV)/.tested
 	@touch $@
 
 # DeepSpeed is built beside torch and what else stands before it in the file, without kernels: they are compiled when asked for.
@@ -85,6 +85,18 @@ parity: $(VENV)/.engined
 fuzz: $(VENV)/.tested
 	-$(PIP) --only-binary :all: atheris
 	$(BIN)/python -m fuzz --seconds $(SECONDS)
+
+# The lock is written anew: within the ranges of pyproject.toml, for every Python and system.
+lock: $(BIN)/dslint
+	$(PIP) uv
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate \
+		--custom-compile-command 'make lock' --extra test --extra docs --extra server pyproject.toml requirements/ci.in \
+		--output-file requirements/ci.txt
+
+# The lock held against the advisory database; says so, and does not fail, where that can't be reached.
+audit: $(BIN)/dslint
+	$(PIP) pip-audit
+	$(BIN)/python requirements/audit.py
 
 # CONFIGS is a folder of real configs, each of which is trained for some steps before and after its fixes. At most eight minutes;
 # what is left then, the next call does.
