@@ -94,9 +94,9 @@ def report(
 `python -m bench.fix_safety --count {asked.count} --seed {asked.seed}`, {date.today().isoformat()}, Python \
 {sys.version.split()[0]}, {platform.machine()} {platform.system()}; {took:.0f} s of processor time.
 
-Each variant is a real config with one or two mutations, in one of several styles, and is fixed with safe and unsafe fixes. Held on
-each: the new text is read by each loader that read the old one; its content differs only at the pointers that the fixes name; rows
-that no fix names are the same bytes; fixing it again changes nothing.
+Each variant is a real config with one or two mutations, in one of several styles, and is fixed with safe and unsafe
+fixes. Held on each: the new text is read by each loader that read the old one; its content differs only at the pointers
+that the fixes name; rows that no fix names are the same bytes; fixing it again changes nothing.
 
 | | |
 |---|---|
