@@ -153,6 +153,9 @@ class Reader(Scalars):
                 self.run(pos)
             except StopReading:
                 stopped = True
+                for node in reversed(self.stack):  # what is open ends with what was read of it
+                    for child in [member.node for member in node.members[-1:]] + node.items[-1:]:
+                        node.end = max(node.end, child.end)
             if self.first_stop not in ("syntax", "placeholder"):
                 message = "the outer braces are missing: Python's json needs { … } around the config"
                 self.note("missing-braces", root.start, root.end, message, "")

@@ -56,7 +56,7 @@ class Changes:
         for scope in self._names.scopes:
             if name in scope.alterations and self.means(name, scope, owner):
                 # Looking at a change is little work; at tens of thousands, for each use of the name, it is not.
-                if self._values.is_spent(len(scope.alterations[name]) // 8):
+                if self._values.is_spent(len(scope.alterations[name]) // 4):
                     return unseen(value)
                 for each in scope.alterations[name]:
                     when = timing(each, binding, frame)

@@ -18,7 +18,7 @@ LARGEST: Final = 100_000
 """Nodes that a document may have with its aliases written out; further aliases stay unknown."""
 
 LINE_ENDS: Final = dict.fromkeys(map(ord, "\x85\u2028\u2029"), "\n")
-PROPERTY: Final = re.compile(r"[&!][^\s,\[\]{}]*[ \t]*(?:\r?\n\s*)?")
+PROPERTY: Final = re.compile(r"(?:&[0-9A-Za-z_-]*|![^\s,\[\]{}]*)[ \t]*(?:\r?\n\s*)?")
 COLLECTION_TAGS: Final = frozenset(STANDARD + name for name in ("map", "seq", "set", "omap", "pairs"))
 
 

@@ -27,9 +27,11 @@ FOUND = {
         b'd:l\n": ',
         b'{"a": {"b": \n',
         b'[{"a": \n ',
+        # Members without braces ended before they began where hjson stops behind a key that stands twice.
+        b'8:{"":t\n"g":e\n"g":g}\n}}',
     ],
     # PyYAML allows fewer characters in an anchor's name than the reader that dslint's stands on.
-    "yaml": [b"&:", b"a: &\xc3\xa9 1\nb: 2\n", b"a: &x:y 1\n", b"a: &x\nb: *x:\n", b"a: [&x 1, *x]\n"],
+    "yaml": [b"&:", b"a: &\xc3\xa9 1\nb: 2\n", b"a: &x:y 1\n", b"a: &x\nb: *x:\n", b"a: [&x 1, *x]\n", b"&d?:"],
     # A key without characters at the edge of two of a cell's strings ended before it began.
     "notebook": [
         b'{"cells":[{"cell_type":"code","":{},"":[],"source":["%%writefile .json\\n","{\\"\\"n\\n","{"]},'
