@@ -19,7 +19,7 @@ from dslint.rules.book import BrokenRule, Rule
 from dslint.rules.conditions import COMPANY
 from dslint.rules.model import FixFile, RuleFile
 
-LARGEST = 100_000
+LARGEST = 50_000
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 RELEASE_FACTS = ("$release", "$version.")
 
