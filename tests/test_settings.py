@@ -403,3 +403,13 @@ def test_importing_the_settings_costs_no_toml_parser_nor_pathlib():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_large_pyproject_of_other_tools_is_passed_over_and_one_with_our_table_is_refused(tmp_path):
+    others = "[tool.other]\nnames = [\n" + '  "a-name-of-some-length",\n' * 20_000 + "]\n"
+    project = tmp_path / "pyproject.toml"
+    project.write_text(others)
+    assert load(tmp_path, None, False).file is None
+    project.write_text(others + "[tool.dslint]\nfail-on = 'error'\n")
+    with pytest.raises(SettingsError, match="larger than"):
+        load(tmp_path, None, False)
