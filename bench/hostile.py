@@ -46,8 +46,8 @@ def report(rows: list[str]) -> str:
     return f"""# Files that were made to keep a reader busy
 
 `python -m bench.hostile`, {date.today().isoformat()}, Python {sys.version.split()[0]}, {platform.machine()}
-{platform.system()}. Processor time and the peak of memory of `dslint FILE` (or what reads that kind), the start of Python included. The machine
-had other work meanwhile, which makes processor time longer, never shorter. The bound is 1 s and 200 MB.
+{platform.system()}. Processor time and the peak of memory of `dslint FILE` (or what reads that kind), the start of Python
+included. The machine had other work meanwhile, which makes processor time longer, never shorter. The bound is 1 s and 200 MB.
 
 | kind | files | slowest, s | which, characters | largest, MB | which, characters | beyond the bound |
 |---|---|---|---|---|---|---|
