@@ -20,6 +20,7 @@ from dslint.rules.conditions import COMPANY
 from dslint.rules.model import FixFile, RuleFile
 
 LARGEST = 50_000
+DEEPEST = 100
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 RELEASE_FACTS = ("$release", "$version.")
 
@@ -59,7 +60,13 @@ def text_of(path: Path) -> str:
         raise BrokenRule(f"{path}: the rule file is no regular file")
     if path.stat().st_size > LARGEST:
         raise BrokenRule(f"{path}: the rule file is larger than {LARGEST:,} bytes, which no rule is")
-    return path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > DEEPEST:
+            raise RecursionError
+    return text
 
 
 def read_rule(path: Path) -> RuleFile:
@@ -68,6 +75,8 @@ def read_rule(path: Path) -> RuleFile:
         return RuleFile.model_validate(plain)
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise BrokenRule(f"{path}: the rule file can't be read: {' '.join(str(error).split())}") from error
+    except RecursionError:
+        raise BrokenRule(f"{path}: the rule file is nested too deeply to be read") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"

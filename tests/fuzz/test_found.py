@@ -31,7 +31,14 @@ FOUND = {
         b'8:{"":t\n"g":e\n"g":g}\n}}',
     ],
     # PyYAML allows fewer characters in an anchor's name than the reader that dslint's stands on.
-    "yaml": [b"&:", b"a: &\xc3\xa9 1\nb: 2\n", b"a: &x:y 1\n", b"a: &x\nb: *x:\n", b"a: [&x 1, *x]\n", b"&d?:"],
+    "yaml": [
+        b"&:",
+        b"a: &\xc3\xa9 1\nb: 2\n",
+        b"a: &x:y 1\n",
+        b"a: &x\nb: *x:\n",
+        b"a: [&x 1, *x]\n",
+        b"&d?:",
+    ],
     # A key without characters at the edge of two of a cell's strings ended before it began.
     "notebook": [
         b'{"cells":[{"cell_type":"code","":{},"":[],"source":["%%writefile .json\\n","{\\"\\"n\\n","{"]},'
@@ -50,6 +57,10 @@ FOUND = {
         RULE % b"train_batch_size: {anyOf: {const: 3}}",
         RULE % b"$hardware.colour: red",
         RULE % b"$release: absent",
+        # Nested deeper than Python's stack.
+        RULE % (b"a: " + b"[" * 2000),
+        RULE % (b"a: " + b"{b: " * 2000),
+        RULE % (b"a:\n" + b"".join(b" " * (n + 3) + b"a:\n" for n in range(300))),
     ],
     # The marks at a log's start were looked for in its first block, which in a pipe may be a single byte.
     "log": [b"learning_rate 0..", b"\xef\xbb\xbf", b"\xff\xfea\0", gzip.compress(b"", mtime=0)[:2]],
