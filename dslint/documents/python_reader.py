@@ -127,7 +127,7 @@ class Reader:
             if not isinstance(node, ast.Name):
                 break
             owner = frame.scope.owner(node.id)
-            if owner is None or self._values.is_spent(len(owner.bindings[node.id]) // 8):
+            if owner is None or self._values.is_spent(len(owner.bindings[node.id]) // 4):
                 break
             binding = reaching(self._names, owner, node.id, frame)
             if binding is None or binding.value is None:

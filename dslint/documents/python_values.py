@@ -128,7 +128,7 @@ class Values:
         if owner is None:
             return self.unknown(node)
         # A name that is bound thousands of times takes a look at each of them at every use.
-        if self.is_spent(len(owner.bindings[node.id]) // 8):
+        if self.is_spent(len(owner.bindings[node.id]) // 4):
             return self.unknown(node)
         binding = reaching(self.names, owner, node.id, frame)
         if binding is None:
