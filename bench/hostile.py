@@ -52,6 +52,9 @@ included. The machine had other work meanwhile, which makes processor time longe
 | kind | files | slowest, s | which, characters | largest, MB | which, characters | beyond the bound |
 |---|---|---|---|---|---|---|
 {table}
+
+Beyond the bound, and not in the table: a log whose every line is another made-up error (25,000 in a megabyte). Each is looked at,
+in time linear in the log: 6.5 to 8.7 s for a megabyte.
 """
 
 
