@@ -10,6 +10,7 @@ import pytest
 from fuzz.blind import inputs
 from fuzz.findings import Recorder, fault_of
 from fuzz.mutate import mutate
+from fuzz.report import report
 from fuzz.targets import NAMES, target
 
 # Inputs that a few seconds are enough for.
@@ -85,3 +86,27 @@ def test_the_plain_mutator_gives_the_same_for_the_same_seed_and_keeps_within_its
 
     assert changes(1) == changes(1) != changes(2)
     assert max(map(len, changes(1))) <= 100
+
+
+def test_a_report_tells_runs_and_what_later_runs_no_longer_met():
+    rows = [
+        {
+            "target": "json",
+            "begun": "2026-01-01",
+            "seconds": 60,
+            "executions": 10,
+            "failures": {"X in a": 3},
+            "commit": "abc",
+        },
+        {
+            "target": "json",
+            "begun": "2026-01-02",
+            "seconds": 60,
+            "executions": 1000,
+            "failures": {},
+            "coverage": 7,
+        },
+    ]
+    told = report(rows)
+    assert "| json | 2 | 2 | 1,010 | 7 |" in told
+    assert "- json: `X in a`: 3 times at abc; not met in the 1 later runs" in told
