@@ -48,8 +48,8 @@ Coverage and features are libFuzzer's counts for the code of dslint that the tar
 
 ## What was found
 
-A run goes on behind a failure, so one fault is met many times until it is mended; the commit is the one that was fuzzed. A fault
-that no later run met again is mended, and is a test in tests/fuzz/test_found.py.
+A run goes on behind a failure, so one fault is met many times until it is settled; the commit is the one that was fuzzed. What no
+later run met again was mended, and is in tests/fuzz/test_found.py, or the promise was the wrong one and says now what is meant.
 
 {chr(10).join(failures(rows)) or "Nothing."}
 """
