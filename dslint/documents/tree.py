@@ -143,8 +143,15 @@ class Node:
         return places
 
     def get(self, key: str) -> Node | None:
-        member = self.member(key)
-        return member.node if member else None
+        """The value of `member`. Written out for small objects, as nothing is asked more often."""
+        members = self.members
+        if len(members) > MANY:
+            member = self.member(key)
+            return member.node if member else None
+        for name, _, _, node in reversed(members):
+            if name == key:
+                return node
+        return None
 
     def plain(self) -> Any:
         """The value as `json.loads` would give it, with UNKNOWN where nothing is known."""

@@ -108,6 +108,11 @@ def is_comment(key: str) -> bool:
 _PLACES: dict[int, tuple[Schema, dict[str, list[str]]]] = {}
 
 
+# Values that violate nothing where they stand, by schema: the entry (by its id), the value's type and the value.
+_FINE: dict[int, tuple[Schema, set[tuple[int, type, Any]]]] = {}
+MOST_FINE = 10_000
+
+
 # Unknown keys of one config for which the keys that may be meant are looked for: what has more of them is no config with
 # slips in it, and each search takes a millisecond.
 MOST_STRANGERS = 100
@@ -123,6 +128,7 @@ class _Walk:
         self.auto = auto
         self.found = found
         self.strangers = 0
+        self.fine = _FINE.setdefault(id(schema), (schema, set()))[1]
 
     @property
     def defs(self) -> Mapping[str, Schema]:
@@ -292,6 +298,19 @@ class _Walk:
             for index, item in enumerate(node.items):
                 self.value(items, item, join_pointer(pointer, index), None)
             return
+        if node.kind in ("object", "array"):
+            self.judge(entry, node, pointer, member)
+            return
+        # true, 2 and "cpu" stand in every other config: what was fine once is.
+        fine = (id(entry), type(node.value), node.value)
+        if fine in self.fine:
+            return
+        before = len(self.found)
+        self.judge(entry, node, pointer, member)
+        if len(self.found) == before and len(self.fine) < MOST_FINE:
+            self.fine.add(fine)
+
+    def judge(self, entry: Schema, node: Node, pointer: str, member: Member | None) -> None:
         if valid(entry, node, self.defs):
             self.soft(entry, node, pointer, member)
         else:

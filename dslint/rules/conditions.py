@@ -54,7 +54,10 @@ def holds(conditions: Sequence[Condition], launch: Launch) -> Sequence[Mapping[s
     for condition in conditions:
         # Many rules share a condition, which `book.conditions` then makes one object.
         key = id(condition)
-        found = known[key] if key in known else known.setdefault(key, meets(condition, launch))
+        if key in known:
+            found = known[key]
+        else:
+            found = known[key] = meets(condition, launch)
         if found is None:
             return ()
         met.append((condition, found))

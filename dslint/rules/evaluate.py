@@ -140,10 +140,12 @@ def told(generic: Finding, sharp: Sequence[Finding]) -> bool:
 def meet(rule: Rule, cases: Iterable[Sequence[Condition]], launch: Launch) -> list[Finding]:
     """A rule's findings: of the first of its cases that has some."""
     for conditions in cases:
+        ways = holds(conditions, launch)
+        # Most cases end here, so nothing is set up for them.
+        if not ways:
+            continue
         found = [
-            worded(rule, launch, match, paths)
-            for paths in holds(conditions, launch)
-            for match in matches_of(rule, launch, paths)
+            worded(rule, launch, match, paths) for paths in ways for match in matches_of(rule, launch, paths)
         ]
         if found:
             return found
