@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dslint.documents.script import Script
 from dslint.documents.tree import Document, Node, Problem, walk
 
 
@@ -26,6 +27,18 @@ def check_problem(problem: Problem, size: int) -> None:
     assert 0 <= problem.start <= problem.end <= size, (
         f"{problem.kind} at {problem.start}:{problem.end} of {size}"
     )
+
+
+def check_script(script: Script, size: int) -> None:
+    """Raises AssertionError where a command, word, heredoc or hint lies outside of the text, or a word can't be asked."""
+    for command in script.commands:
+        assert 0 <= command.start <= command.end <= size
+        for word in command.words:
+            assert 0 <= word.start <= word.end <= size
+            assert word.candidates is not None
+            assert word.shape is not None
+    for place in (*script.heredocs, *script.hints):
+        assert 0 <= place.start <= place.end <= size
 
 
 def text_of(data: bytes) -> str:

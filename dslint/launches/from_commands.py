@@ -16,7 +16,7 @@ from dslint.launches.commands import LaunchCommand, Launcher, Option
 from dslint.launches.from_programs import config_of, uses_of
 from dslint.launches.from_scripts import Written
 from dslint.launches.launch import Argument, Framework, Launch
-from dslint.launches.programs import ConfigUse, ParsedArguments, blurred, parsed_arguments
+from dslint.launches.programs import ConfigUse, ParsedArguments, parsed_arguments, with_unknown_members
 from dslint.launches.reading import stub
 from dslint.launches.resolve import find_file
 from dslint.launches.trainer import DEFAULTS, INTEGERS, SWITCHES, typed
@@ -145,8 +145,7 @@ def named_config(join: Join, at: Started, written: Sequence[Written]) -> Documen
         return None
     document = join.reading.config(path)
     if document is not None and (at.script.modified(word.text) or at.script.written(word.text)):
-        root = document.root
-        return document._replace(root=root.but(open=True, members=[blurred(m) for m in root.members]))
+        return document._replace(root=with_unknown_members(document.root))
     return document
 
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from dslint.documents.python import Call, Given, Loaded, LocalClass, Parser, Program
 from dslint.documents.python_calls import CONFIG_PARAMETERS
+from dslint.documents.python_trees import blurred, copied_node
 from dslint.documents.tree import UNKNOWN, Document, Member, Node, Place, Source, Unknown
 from dslint.launches.launch import Argument, Framework
 from dslint.launches.programs_accelerate import plugin_config
@@ -320,23 +321,18 @@ def as_loaded(document: Document, loaded: Loaded) -> Document:
     """A config file as the program has it that loads it: what it changes then is not known."""
     if not loaded.overrides and not loaded.blurred:
         return document
-    root = copied(document.root)
+    root = copied_node(document.root)
     if loaded.blurred:
-        root = root.but(open=True, members=[blurred(member) for member in root.members])
+        root = with_unknown_members(root)
     for override in loaded.overrides:
         blur_at(root, override.path)
     return document._replace(root=root.but(open=True))
 
 
-def copied(node: Node) -> Node:
-    return node.but(
-        members=[member._replace(node=copied(member.node)) for member in node.members],
-        items=[copied(item) for item in node.items],
-    )
-
-
-def blurred(member: Member) -> Member:
-    return member._replace(node=Node("unknown", member.node.start, member.node.end, UNKNOWN))
+def with_unknown_members(root: Node) -> Node:
+    """A config of which only the keys that it once had are known."""
+    members = [member._replace(node=blurred(member.node)) for member in root.members]
+    return root.but(open=True, members=members)
 
 
 def blur_at(root: Node, path: tuple[str, ...]) -> None:
@@ -351,7 +347,7 @@ def blur_at(root: Node, path: tuple[str, ...]) -> None:
         path[-1], root.start, root.end, Node("null", root.start, root.end)
     )
     place.members = [each for each in place.members if each.key != path[-1]]
-    place.members.append(blurred(member))
+    place.members.append(member._replace(node=blurred(member.node)))
 
 
 # Small things.

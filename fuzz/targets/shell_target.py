@@ -10,7 +10,7 @@ from dslint.documents.shell import read_script
 from dslint.documents.tree import Source
 from dslint.launches.commands import launch_commands
 from fuzz import seeds as seed
-from fuzz.promises import check_document, text_of
+from fuzz.promises import check_document, check_script, text_of
 
 NAMES: Final = ("a.sh", "Makefile", "Dockerfile")
 WORDS: Final = (
@@ -121,16 +121,7 @@ def one(data: bytes) -> None:
     name = NAMES[data[0] % len(NAMES)] if data else NAMES[0]
     source = Source(name, text_of(data[1:]))
     script = read_script(source)
-    size = len(source.text)
-    for command in script.commands:
-        assert 0 <= command.start <= command.end <= size
-        for word in command.words:
-            assert 0 <= word.start <= word.end <= size
-            assert word.candidates is not None
-            assert word.shape is not None
+    check_script(script, len(source.text))
     for heredoc in script.heredocs:
-        assert 0 <= heredoc.start <= heredoc.end <= size
         check_document(parse(source, heredoc.start, heredoc.end, heredoc.substitute))
-    for hint in script.hints:
-        assert 0 <= hint.start <= hint.end <= size
     launch_commands(script)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dslint.documents.shell import read_script
 from dslint.documents.tree import Source
 from dslint.launches.commands import launch_commands
+from fuzz.promises import check_script
 
 SHELL = """
 $ ${ } " ' ` $( ) (( )) | && || ; if then fi for do done case esac in [[ ]] A= A+=( deepspeed torchrun --nnodes srun
@@ -25,19 +26,10 @@ TOKENS = st.sampled_from(
 
 def check(source: Source) -> None:
     script = read_script(source)
-    size = len(source.text)
-    for command in script.commands:
-        assert 0 <= command.start <= command.end <= size
-        for word in command.words:
-            assert 0 <= word.start <= word.end <= size
-            assert word.candidates is not None
-            assert word.shape is not None
+    check_script(script, len(source.text))
     for heredoc in script.heredocs:
-        assert 0 <= heredoc.start <= heredoc.end <= size
         for text in ("$A", "${A}", "$(x)", "${A:-b}", "`y`", "$", "${", "${A[@]}", ""):
             heredoc.substitute(text)
-    for hint in script.hints:
-        assert 0 <= hint.start <= hint.end <= size
     launch_commands(script)
 
 

@@ -141,8 +141,10 @@ def warmup_falls(launch: Launch) -> Iterator[Match]:
 def ratio_out_of_range(launch: Launch) -> Iterator[Match]:
     """A ratio of WarmupCosineLR's outside 0 to 1."""
     found = own(launch, "WarmupCosineLR")
-    for key in () if found is None else ("cos_min_ratio", "warmup_min_ratio"):
-        node = found[1].get(key) if found else None
+    if found is None:
+        return
+    for key in ("cos_min_ratio", "warmup_min_ratio"):
+        node = found[1].get(key)
         if node is not None and node.kind == "number" and not 0 <= node.value <= 1:
             yield Match(f"{PARAMS}{key}", values={"key": key})
 
@@ -150,9 +152,11 @@ def ratio_out_of_range(launch: Launch) -> Iterator[Match]:
 def step_size_refused(launch: Launch) -> Iterator[Match]:
     """A number of steps that the scheduler refuses or divides by."""
     found = own(launch, "LRRangeTest", "OneCycle")
+    if found is None:
+        return
     checked = launch.release.version >= CHECKED_SINCE
-    for key, (wanted, fits) in STEP_SIZES.items() if found is not None else ():
-        node = found[1].get(key) if found else None
+    for key, (wanted, fits) in STEP_SIZES.items():
+        node = found[1].get(key)
         if node is None or not (node.kind == "number" or node.value is False):
             continue
         divided_by = node.value == 0 and key != "cycle_second_step_size"
@@ -225,8 +229,10 @@ def cycle_upside_down(launch: Launch) -> Iterator[Match]:
 def stairs_unread(launch: Launch) -> Iterator[Match]:
     """OneCycle's stairs, in releases that climb without them."""
     found = own(launch, "OneCycle")
-    for key in () if found is None else ("cycle_first_stair_count", "cycle_second_stair_count"):
-        value = number(*found, key) if found else None
+    if found is None:
+        return
+    for key in ("cycle_first_stair_count", "cycle_second_stair_count"):
+        value = number(*found, key)
         if value is not None and value > 0:
             yield Match(f"{PARAMS}{key}", values={"key": key})
 
